@@ -18,6 +18,7 @@ func layers() [][]string {
 	return [][]string{
 		{"metric", "unit"},
 		{"experiment"},
+		{"scenario", "trainer"},
 	}
 }
 
