@@ -19,6 +19,7 @@ func layers() [][]string {
 		{"metric", "unit"},
 		{"experiment"},
 		{"scenario", "trainer"},
+		{"matrix"},
 	}
 }
 

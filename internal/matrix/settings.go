@@ -1,0 +1,87 @@
+package matrix
+
+import (
+	"path/filepath"
+	"slices"
+
+	"tunebench/internal/experiment"
+	"tunebench/internal/scenario"
+)
+
+// merge returns the settings of a point. What a scenario says wins, then the call's
+// matrix, then the defaults, which every scenario gets whole. A setting with no value
+// keeps what comes later from setting it, and is not handed on.
+func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
+	var out []experiment.Setting
+	taken := map[string]bool{}
+	add := func(arguments []scenario.Argument) {
+		for _, a := range arguments {
+			if taken[a.Name] {
+				continue
+			}
+			taken[a.Name] = true
+			if !a.Null {
+				out = append(out, experiment.Setting{Name: a.Name, Values: a.Values, List: a.List})
+			}
+		}
+	}
+	add(withModel(s.Arguments, pt.chosen))
+	add(pt.chosen)
+	add(pt.call)
+	taken[trainingData] = taken[trainingData] || p.DataFile != ""
+	taken[skipMemory] = true // The call always says how memory is measured.
+	add(p.Defaults.Arguments)
+	return out
+}
+
+// withModel puts the model of this point at the place of the list of models.
+func withModel(arguments, chosen []scenario.Argument) []scenario.Argument {
+	model := argument(chosen, scenario.Model)
+	out := slices.Clone(arguments)
+	for i, a := range out {
+		if a.Name == scenario.Model && model.Name != "" {
+			out[i] = model
+		}
+	}
+	return out
+}
+
+// measured appends what the call says about data and memory, unless the scenario
+// speaks of it.
+func (p *planner) measured(s scenario.Scenario, settings []experiment.Setting) []experiment.Setting {
+	if p.DataFile != "" && !sets(s, trainingData) {
+		if data, err := p.content(p.DataFile); err != nil {
+			p.call("the training data: %v", err)
+		} else {
+			settings = append(settings, experiment.Setting{Name: trainingData, Values: []string{data.Path}})
+		}
+	}
+	skip := "True"
+	if slices.Contains(p.Memory, "huggingface") {
+		skip = "False"
+	}
+	if sets(s, skipMemory) {
+		p.warn("scenario %q sets %s itself, the call would set it to %s", s.Name, skipMemory, skip)
+		return settings
+	}
+	return append(settings, experiment.Setting{Name: skipMemory, Values: []string{skip}})
+}
+
+// data returns the training data of an experiment, which is known where a setting
+// names a file that can be read.
+func (p *planner) data(e experiment.Experiment) *experiment.Content {
+	setting, ok := e.Setting(trainingData)
+	if !ok || len(setting.Values) != 1 || setting.Values[0] == "" {
+		return nil
+	}
+	path := setting.Values[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Workdir, path)
+	}
+	content, err := p.content(path)
+	if err != nil {
+		p.warn("scenario %q: the training data cannot be read, so a change of its content would go unseen: %v", e.Scenario, err)
+		return nil
+	}
+	return content
+}
