@@ -19,7 +19,7 @@ func layers() [][]string {
 		{"metric", "unit"},
 		{"experiment"},
 		{"scenario", "trainer"},
-		{"matrix"},
+		{"matrix", "outcome"},
 	}
 }
 
