@@ -17,9 +17,11 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"metric", "unit"},
-		{"experiment"},
+		{"device", "experiment"},
 		{"scenario", "trainer"},
 		{"matrix", "outcome"},
+		{"memory", "sampler"},
+		{"device/host", "device/smi"},
 	}
 }
 

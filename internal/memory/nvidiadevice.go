@@ -1,0 +1,127 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tunebench/internal/device"
+	"tunebench/internal/metric"
+	"tunebench/internal/unit"
+)
+
+// InUse is the level from which on a device counts as used by somebody before the
+// start: more than a driver or a desktop holds, less than any training.
+const InUse = unit.GiB
+
+// extent is what is kept of a device's readings.
+type extent struct {
+	first, low, high unit.Bytes
+}
+
+func (e *extent) add(used unit.Bytes) {
+	e.low, e.high = min(e.low, used), max(e.high, used)
+}
+
+// deviceFigures computes one device's figures. The baseline is base, read before the
+// start, or the first valid reading.
+func deviceFigures(s device.Seen, e *extent, base *unit.Bytes) DeviceFigures {
+	f := DeviceFigures{Index: s.Index, Name: s.Name, Samples: s.Readings, Unreadable: s.Unreadable}
+	if s.Readings > 0 && s.Unreadable > 0 {
+		f.Notes = append(f.Notes, unreadable(s))
+	}
+	if e == nil {
+		gap := metric.Missing(noReading(s))
+		f.Baseline, f.Peak, f.Reserved = gap, gap, gap
+		if base != nil {
+			f.Baseline = inMiB(*base)
+		}
+		return f
+	}
+	level := e.first
+	if base != nil {
+		level = *base
+	}
+	f.Baseline, f.Peak = inMiB(level), inMiB(e.high)
+	f.Reserved = reserved(s, e, level)
+	if f.Reserved.Known() {
+		f.Notes = append(f.Notes, baselineNotes(s.Index, e, level, base != nil)...)
+	}
+	return f
+}
+
+// reserved returns peak - baseline where two readings were taken and the peak is not
+// below the baseline.
+func reserved(s device.Seen, e *extent, level unit.Bytes) metric.Value {
+	switch {
+	case s.Readings < 2 && s.Unreadable > 0:
+		return metric.Missing(fmt.Sprintf("fewer than two readings: %s", unreadable(s)))
+	case s.Readings < 2:
+		return metric.Missing(fmt.Sprintf(
+			"fewer than two readings of device %d: the run was shorter than the sampling interval", s.Index))
+	case e.high < level:
+		return metric.Missing(fmt.Sprintf(
+			"device %d held %s before the start and never as much after it: another process gave memory back, so the peak cannot be told",
+			s.Index, mib(level)))
+	}
+	return inMiB(e.high - level)
+}
+
+// baselineNotes are the doubts that a high baseline raises.
+func baselineNotes(index int, e *extent, level unit.Bytes, before bool) []string {
+	if level < InUse {
+		return nil
+	}
+	var notes []string
+	if before {
+		notes = append(notes, fmt.Sprintf("device %d was in use before the run: %s", index, mib(level)))
+	} else {
+		notes = append(notes, fmt.Sprintf(
+			"baseline doubtful: the first reading of device %d is already %s, so the device was in use before the run or sampling began late",
+			index, mib(level)))
+	}
+	if e.low < level-InUse/2 {
+		notes = append(notes, fmt.Sprintf(
+			"device %d fell to %s, below its baseline: another process gave memory back during the run, so the figure may be too low",
+			index, mib(e.low)))
+	}
+	return notes
+}
+
+// noReading says why a device that the log names has no valid reading.
+func noReading(s device.Seen) string {
+	texts := strings.Join(s.Texts, ", ")
+	where := fmt.Sprintf("%s in all %d readings, first in line %d", texts, s.Unreadable, s.FirstLine)
+	switch {
+	case s.Unreadable == 0:
+		return fmt.Sprintf("no reading of device %d", s.Index)
+	case strings.Contains(texts, "Permission"):
+		return fmt.Sprintf("memory of device %d may not be read: %s (a MIG slice, or a container without the permissions)", s.Index, where)
+	case onlyUnsupported(s.Texts):
+		return fmt.Sprintf("device reports no framebuffer memory: %s of device %d", where, s.Index)
+	}
+	return fmt.Sprintf("no reading of device %d is a number: %s", s.Index, where)
+}
+
+// onlyUnsupported tells a device without memory of its own from one that is lost or
+// withheld: only the two words for "not supported" mean the former.
+func onlyUnsupported(texts []string) bool {
+	for _, t := range texts {
+		if t = strings.Trim(t, "[]"); t != "N/A" && t != "Not Supported" {
+			return false
+		}
+	}
+	return true
+}
+
+func unreadable(s device.Seen) string {
+	return fmt.Sprintf("%d of %d readings of device %d unreadable: %s, first in line %d",
+		s.Unreadable, s.Readings+s.Unreadable, s.Index, strings.Join(s.Texts, ", "), s.FirstLine)
+}
+
+func inMiB(b unit.Bytes) metric.Value { return metric.Of(float64(b) / float64(unit.MiB)) }
+
+// mib spells an amount as the log does.
+func mib(b unit.Bytes) string {
+	return strconv.FormatFloat(float64(b)/float64(unit.MiB), 'f', -1, 64) + " MiB"
+}
