@@ -17,10 +17,10 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"metric", "unit"},
-		{"device", "experiment"},
+		{"builtin", "device", "experiment"},
 		{"scenario", "trainer"},
 		{"matrix", "outcome"},
-		{"memory", "sampler"},
+		{"memory", "progress", "record", "sampler"},
 		{"device/host", "device/smi"},
 	}
 }
