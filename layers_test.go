@@ -22,6 +22,11 @@ func layers() [][]string {
 		{"matrix", "outcome"},
 		{"memory", "progress", "record", "sampler"},
 		{"device/host", "device/smi"},
+		{"executor/local", "table"},
+		{"runner"},
+		{"report"},
+		{"live"},
+		{"cli"},
 	}
 }
 

@@ -90,7 +90,7 @@ func TestAStageThatFailsHasNoMetrics(t *testing.T) {
 	wrong := errors.New("wrong")
 	for _, skip := range []bool{true, false} {
 		tr := newTracker(skip, &bytes.Buffer{})
-		if err := tr.during("init", func() error { return wrong }, nil); err != wrong || len(tr.entry) > 0 {
+		if err := tr.during("init", func() error { return wrong }, nil); !errors.Is(err, wrong) || len(tr.entry) > 0 {
 			t.Errorf("skip %v: error %v, metrics %v", skip, err, tr.entry)
 		}
 	}

@@ -31,8 +31,6 @@ func (c *clipped) line(line string) {
 	}
 }
 
-func (c *clipped) empty() bool { return len(c.head)+len(c.tail) == 0 }
-
 func (c *clipped) String() string {
 	tail, dropped := c.tail, c.dropped
 	if extra := len(tail) - tailText; extra > 0 && len(c.head)+len(tail) > maxText-100 {

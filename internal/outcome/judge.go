@@ -123,7 +123,7 @@ func cause(e Evidence) Status {
 		return Error
 	case says(NCCLTimeout):
 		return NCCLTimeout
-	case signal != "" && !(e.Ending.Signal == "" && explained(e.Logs)):
+	case signal != "" && (e.Ending.Signal != "" || !explained(e.Logs)):
 		return Signal
 	}
 	return Error

@@ -31,7 +31,7 @@ func tree(root string, rootPID int, opts TreeOptions) ([]Proc, error) {
 	var procs []Proc
 	for _, s := range stats {
 		marked := opts.Token != "" && s.PID != os.Getpid() && s.Starttime >= since
-		if slices.Contains(opts.Without, s.PID) || !member[s.PID] && !(marked && carries(root, s.PID, opts.Token)) {
+		if slices.Contains(opts.Without, s.PID) || !member[s.PID] && (!marked || !carries(root, s.PID, opts.Token)) {
 			continue
 		}
 		if p, ok := readProc(root, s, opts.PSS); ok {

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+
+	"tunebench/internal/table"
+)
+
+// IndexColumns are the settings that benchmarks.csv has always, since rows are matched
+// by them: those of one value over all rows too.
+func IndexColumns() []string {
+	return []string{
+		"framework_config", "peft_method", "model_name_or_path", "num_gpus",
+		"per_device_train_batch_size", "torch_dtype",
+	}
+}
+
+// RawSummary returns every cell of every experiment as CSV. What is not known is an
+// empty cell; the column notes says why.
+func RawSummary(t table.Table) ([]byte, error) {
+	return formatCSV(t.Columns(), t.Rows)
+}
+
+// Benchmarks returns the experiments that ended ok as CSV, in base units: the index
+// columns, the settings that differ, and all results but the raw readings that the
+// memory columns are computed from.
+func Benchmarks(t table.Table) ([]byte, error) {
+	rows := t.Ended()
+	same := constants(rows)
+	columns := IndexColumns()
+	for _, name := range t.Columns() {
+		if !slices.Contains(columns, name) && benchmarked(name, rows, same) {
+			columns = append(columns, name)
+		}
+	}
+	slices.Sort(columns)
+	return formatCSV(columns, rows)
+}
+
+// isStageReading reports whether the name is one of the Trainer's memory readings of
+// its stages, such as train_mem_gpu_alloc_delta. They are raw data: the memory columns
+// stand for them.
+func isStageReading(name string) bool {
+	for _, stage := range []string{"before_init_mem_", "init_mem_", "train_mem_"} {
+		rest, ok := strings.CutPrefix(name, stage)
+		if !ok {
+			continue
+		}
+		side, _, _ := strings.Cut(rest, "_")
+		return side == "cpu" || side == "gpu"
+	}
+	return false
+}
+
+func benchmarked(name string, rows []table.Row, same map[string]string) bool {
+	kind, present := kindOf(name, rows)
+	switch {
+	case !present || kind == table.Own || name == "output_dir":
+		return false
+	case kind == table.Setting:
+		_, constant := same[name]
+		return !constant
+	}
+	return !isStageReading(name)
+}
+
+// kindOf returns what the column tells of. A name that is a result in any row is one.
+func kindOf(name string, rows []table.Row) (kind table.Kind, present bool) {
+	for _, r := range rows {
+		if c, ok := r.Cell(name); ok {
+			kind, present = c.Kind, true
+			if kind == table.Result {
+				return kind, true
+			}
+		}
+	}
+	return kind, present
+}
+
+// constants returns the settings that have one value over all rows, absence being a
+// value too.
+func constants(rows []table.Row) map[string]string {
+	same := make(map[string]string)
+	if len(rows) == 0 {
+		return same
+	}
+	for _, c := range rows[0].Cells {
+		if c.Kind == table.Setting {
+			same[c.Name] = c.String()
+		}
+	}
+	for _, r := range rows[1:] {
+		for name, value := range same {
+			if c, ok := r.Cell(name); !ok || c.String() != value {
+				delete(same, name)
+			}
+		}
+	}
+	return same
+}
+
+func formatCSV(columns []string, rows []table.Row) ([]byte, error) {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	line := make([]string, len(columns))
+	for i, name := range columns {
+		line[i] = valid(name)
+	}
+	if err := w.Write(line); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		for i, name := range columns {
+			line[i] = valid(r.Text(name))
+		}
+		if err := w.Write(line); err != nil {
+			return nil, err
+		}
+	}
+	w.Flush()
+	return out.Bytes(), w.Error()
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"tunebench/internal/memory"
+	"tunebench/internal/outcome"
+)
+
+// The most that a report shows of the notes on one experiment; raw_summary.csv has all.
+const (
+	maxNotes     = 4
+	maxNoteRunes = 300
+)
+
+// footnotes numbers notes, one number for equal texts.
+type footnotes struct {
+	texts []string
+}
+
+// mark returns the number of the note, or nothing for no note.
+func (f *footnotes) mark(parts []string) string {
+	text := noteText(parts)
+	if text == "" {
+		return ""
+	}
+	for i, known := range f.texts {
+		if known == text {
+			return strconv.Itoa(i + 1)
+		}
+	}
+	f.texts = append(f.texts, text)
+	return strconv.Itoa(len(f.texts))
+}
+
+func noteText(parts []string) string {
+	var kept []string
+	for i, part := range parts {
+		if i == maxNotes {
+			kept = append(kept, strconv.Itoa(len(parts)-maxNotes)+" more in "+RawSummaryFile)
+			break
+		}
+		kept = append(kept, clip(plain(part)))
+	}
+	return strings.Join(kept, "; ")
+}
+
+func clip(text string) string {
+	runes := []rune(text)
+	if len(runes) <= maxNoteRunes {
+		return text
+	}
+	return string(runes[:maxNoteRunes]) + "..."
+}
+
+// reason is the line that explains why an experiment did not end ok.
+func (l line) reason() string {
+	if l.row.Status == outcome.OK {
+		return ""
+	}
+	if l.row.Reason != "" {
+		return clip(plain(l.row.Reason))
+	}
+	text := strings.TrimSpace(l.row.Text("error_messages"))
+	if text != "" {
+		return clip(plain(text[strings.LastIndexByte(text, '\n')+1:]))
+	}
+	return "no reason is known"
+}
+
+// doubts are the notes on an experiment without the reason of its failure.
+func (l line) doubts() []string {
+	return append(append([]string(nil), l.gaps...), l.row.Notes...)
+}
+
+// everything is the reason with the doubts.
+func (l line) everything() []string {
+	if reason := l.reason(); reason != "" {
+		return append([]string{reason}, l.doubts()...)
+	}
+	return l.doubts()
+}
+
+// legend says what the memory column shows. Where the sources differ each has a
+// letter, which marks its figures.
+func legend(all []line) (text string, letters map[string]string) {
+	var sources []string
+	letters = make(map[string]string)
+	for _, source := range []string{fromDevice, fromTorch, fromHost} {
+		for _, l := range all {
+			if l.source == source {
+				sources = append(sources, source)
+				break
+			}
+		}
+	}
+	switch len(sources) {
+	case 0:
+		return "", letters
+	case 1:
+		return "memory in GiB: " + sources[0], letters
+	}
+	for i, source := range sources {
+		letters[source] = source[:1]
+		sources[i] = source[:1] + " " + source
+	}
+	return "memory in GiB: " + strings.Join(sources, ", "), letters
+}
+
+// deviceNames returns the models of all experiments, each once.
+func deviceNames(all []line) string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, l := range all {
+		if name := plain(l.row.Text(memory.DeviceName)); name != "" && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
