@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ func newReport(s System) *cobra.Command {
 			gathered, err := table.Gather(args, table.Options{Stages: rule})
 			if err != nil {
 				return usage(err)
+			}
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				return usage(fmt.Errorf("make the folder for the tables (-o): %w", err))
 			}
 			if _, err := report.Write(out, gathered); err != nil {
 				return usage(fmt.Errorf("%w (choose a folder that can be written with -o)", err))

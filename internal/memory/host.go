@@ -24,7 +24,7 @@ type HostFigures struct {
 
 // hostSlack is how far a figure may lie below what is known otherwise before a reader
 // has to be told: pages that come and go between two samples.
-const hostSlack = 1.02
+const hostSlack = 1.10
 
 // Host reads host_memory_logs.csv. maxRSSOneProcess is the kernel's own peak, in bytes,
 // of the largest process; it knows no gaps, so where it is above the sampled sum of the

@@ -6,6 +6,7 @@ import (
 
 	"tunebench/internal/memory"
 	"tunebench/internal/outcome"
+	"tunebench/internal/table"
 )
 
 // The most that a report shows of the notes on one experiment; raw_summary.csv has all.
@@ -69,9 +70,16 @@ func (l line) reason() string {
 	return "no reason is known"
 }
 
-// doubts are the notes on an experiment without the reason of its failure.
+// doubts are the notes on an experiment without the reason of its failure. Those on the
+// host's memory stand only where that is the figure that is shown.
 func (l line) doubts() []string {
-	return append(append([]string(nil), l.gaps...), l.row.Notes...)
+	out := append([]string(nil), l.gaps...)
+	for _, note := range l.row.Notes {
+		if l.source == fromHost || !strings.HasPrefix(note, table.HostNotes) {
+			out = append(out, note)
+		}
+	}
+	return out
 }
 
 // everything is the reason with the doubts.

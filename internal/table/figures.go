@@ -13,6 +13,9 @@ import (
 	"tunebench/internal/record"
 )
 
+// HostNotes is what the notes on the host's memory begin with.
+const HostNotes = "host memory"
+
 // The logs inside an experiment's folder.
 const (
 	deviceLog = "gpu_memory_logs.csv"
@@ -105,7 +108,7 @@ func (r *Row) addHost(root *os.Root, rec record.Record) {
 	}
 	r.addNumber(Result, memory.HostPeakPSS, figures.PeakPSS)
 	r.addNumber(Result, memory.HostPeakRSS, figures.PeakRSS)
-	r.note("host memory", figures.Doubts...)
+	r.note(HostNotes, figures.Doubts...)
 }
 
 // readLog hands the log to read as a stream and returns why it cannot, if it cannot.
