@@ -21,7 +21,7 @@ func layers() [][]string {
 		{"scenario", "trainer"},
 		{"matrix", "outcome"},
 		{"memory", "progress", "record", "sampler"},
-		{"device/host", "device/smi"},
+		{"device/host", "device/nvml", "device/smi", "probe"},
 		{"executor/local", "table"},
 		{"runner"},
 		{"report"},
@@ -34,10 +34,10 @@ func layers() [][]string {
 // A key is an import path, or an import path with a name.
 func owners() map[string][]string {
 	return map[string][]string{
-		"os/exec":                      {"device/smi", "executor/local"},
+		"os/exec":                      {"device/nvml", "device/smi", "executor/local"},
 		"go.yaml.in/yaml/v4":           {"scenario"},
 		"net/http":                     {},
-		"github.com/ebitengine/purego": {},
+		"github.com/ebitengine/purego": {"device/nvml"},
 		"github.com/spf13/cobra":       {"cli"},
 		"github.com/prometheus/procfs": {"device/host"},
 		"os.Exit":                      {},

@@ -22,11 +22,12 @@ const Version = 1
 
 // Watch is what the device sampler left beside its log.
 type Watch struct {
-	Source   string          `json:"source"` // nvidia-smi
+	Source   string          `json:"source"` // nvidia-smi or nvml
 	Interval time.Duration   `json:"interval_ns"`
 	Devices  []device.Device `json:"devices"`
 	Baseline []Baseline      `json:"baseline,omitempty"` // read before the trainer was started
 	Exit     string          `json:"exit,omitempty"`     // how the logger ended, where it ended by itself
+	Summary  *device.Summary `json:"summary,omitempty"`  // what NVML's sampler saw, to the byte; nil for nvidia-smi
 	Notes    []string        `json:"notes,omitempty"`
 }
 
@@ -35,6 +36,21 @@ type Baseline struct {
 	Index int          `json:"index"`
 	Used  metric.Value `json:"used_bytes"`
 }
+
+// Why a command could not be started, where that has an exit code of its own.
+const (
+	NotFound      = "not found"
+	NotExecutable = "not executable"
+)
+
+// Probe is what is known of the probe in the trainer's Python processes beside the
+// records that they left in the folder ProbeDir.
+type Probe struct {
+	Notes []string `json:"notes,omitempty"` // why it cannot have reached a process
+}
+
+// ProbeDir is the folder below an experiment's folder in which the probe writes.
+const ProbeDir = "probe"
 
 // Host is what is known of the host's memory beside host_memory_logs.csv.
 type Host struct {
@@ -46,17 +62,20 @@ type Host struct {
 
 // Record is all that is known of one experiment that was run.
 type Record struct {
-	Version     int                   `json:"version"`
-	Tunebench   string                `json:"tunebench_version"`
-	Experiment  experiment.Experiment `json:"experiment"`
-	Argv        []string              `json:"argv"` // as started, the port filled in
-	Outcome     outcome.Outcome       `json:"outcome"`
-	Metrics     metric.Set            `json:"metrics,omitempty"`
-	MetricsFrom string                `json:"metrics_from,omitempty"` // the file that they were read from, relative to the folder
-	Started     time.Time             `json:"started"`
-	Duration    time.Duration         `json:"duration_ns"`
-	Hostname    string                `json:"hostname"`
-	Watch       *Watch                `json:"watch,omitempty"`
-	Host        Host                  `json:"host"`
-	Notes       []string              `json:"notes,omitempty"`
+	Version      int                   `json:"version"`
+	Tunebench    string                `json:"tunebench_version"`
+	Experiment   experiment.Experiment `json:"experiment"`
+	Argv         []string              `json:"argv"` // as started, the port filled in
+	Outcome      outcome.Outcome       `json:"outcome"`
+	Metrics      metric.Set            `json:"metrics,omitempty"`
+	MetricsFrom  string                `json:"metrics_from,omitempty"` // the file that they were read from, relative to the folder
+	Started      time.Time             `json:"started"`
+	Duration     time.Duration         `json:"duration_ns"`
+	Hostname     string                `json:"hostname"`
+	Watch        *Watch                `json:"watch,omitempty"`
+	Probe        *Probe                `json:"probe,omitempty"`         // nil: the probe was off
+	StartFailure string                `json:"start_failure,omitempty"` // one of NotFound, NotExecutable; else empty
+	FamilyPIDs   []int                 `json:"family_pids,omitempty"`   // every process of the experiment that was seen, ascending
+	Host         Host                  `json:"host"`
+	Notes        []string              `json:"notes,omitempty"`
 }

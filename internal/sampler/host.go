@@ -22,6 +22,7 @@ const HostFile = "host_memory_logs.csv"
 // HostReading is the memory of a process tree at one moment, in bytes.
 type HostReading struct {
 	Processes int
+	PIDs      []int        // of these processes
 	RSS       metric.Value // the sum over the tree: a shared page counts once for each process
 	PSS       metric.Value // the sum over the tree: a shared page counts once; a gap where it was not asked for
 }

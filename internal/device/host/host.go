@@ -63,6 +63,7 @@ func Sum(procs []Proc) sampler.HostReading {
 	}
 	out.RSS, out.PSS = metric.Of(0), metric.Of(0)
 	for _, p := range procs {
+		out.PIDs = append(out.PIDs, p.PID)
 		out.RSS, out.PSS = plus(out.RSS, p.RSS), plus(out.PSS, p.PSS)
 	}
 	return out

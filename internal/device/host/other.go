@@ -15,3 +15,6 @@ func FamilyPIDs(string) ([]int, error) { return nil, errNotLinux }
 
 // CgroupOOMKills needs Linux.
 func CgroupOOMKills() (int, error) { return 0, errNotLinux }
+
+// StartTime needs Linux.
+func StartTime(int) (uint64, bool) { return 0, false }

@@ -130,3 +130,18 @@ func carries(root string, pid int, token string) bool {
 	environ, err := p.Environ()
 	return err == nil && slices.Contains(environ, FamilyVariable+"="+token)
 }
+
+// StartTime returns when a process started, in clock ticks since the boot: with its
+// number it names one process for good. ok is false for a process that has ended.
+func StartTime(pid int) (ticks uint64, ok bool) {
+	fs, err := procfs.NewFS(procRoot)
+	if err != nil {
+		return 0, false
+	}
+	p, err := fs.Proc(pid)
+	if err != nil {
+		return 0, false
+	}
+	s, ok := stat(p)
+	return s.Starttime, ok
+}

@@ -1,0 +1,159 @@
+//go:build linux && !nonvml
+
+package nvml
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tunebench/internal/device"
+	"tunebench/internal/metric"
+)
+
+func TestTheSurveySaysWhatEachDeviceTells(t *testing.T) {
+	t.Parallel()
+	m, err := List(t.Context(), config(t, "FAKE_DEVICES=2", "FAKE_MIG=1", "FAKE_PROCESSES=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Source != "nvml" || m.Driver != "580.65.06" || len(m.Devices) != 2 {
+		t.Fatalf("machine = %+v", m)
+	}
+	d := m.Devices[0]
+	if d.PCI != "00000000:41:00.0" || d.ComputeMode != "exclusive process" || d.MIG != "on" || m.Devices[1].MIG != "off" {
+		t.Errorf("pci %s, mode %s, mig %s and %s", d.PCI, d.ComputeMode, d.MIG, m.Devices[1].MIG)
+	}
+	if d.Total.Number != 143771*mib || d.Used.Number != idle || d.Reserved.Number != reserved || len(d.Processes) != 2 {
+		t.Errorf("total %v, used %v, reserved %v, %d processes", d.Total, d.Used, d.Reserved, len(d.Processes))
+	}
+	want := []device.Device{
+		{Index: 0, UUID: gpu0, Name: "NVIDIA H200"},
+		{Index: -1, UUID: slice1, Name: "NVIDIA H200 MIG 1g.18gb"},
+		{Index: -1, UUID: slice2, Name: "NVIDIA H200 MIG 1g.18gb"},
+		{Index: 1, UUID: gpu1, Name: "NVIDIA H200"},
+	}
+	if diff := cmp.Diff(want, m.Identities()); diff != "" {
+		t.Errorf("identities (-want +got)\n%s", diff)
+	}
+	if calls := answers(d.Slices[0]); !strings.Contains(calls["nvmlDeviceGetUtilizationRates"], "NOT_SUPPORTED") || d.Slices[0].Parent != gpu0 {
+		t.Errorf("a slice says %v", calls)
+	}
+	if calls := answers(d); calls["nvmlDeviceGetPowerUsage"] != "692.5 W" || calls["nvmlDeviceGetMemoryInfo"] != "749809721 bytes used" {
+		t.Errorf("a GPU says %v", calls)
+	}
+}
+
+func answers(d device.Surveyed) map[string]string {
+	out := map[string]string{}
+	for _, c := range d.Calls {
+		out[c.Name] = c.Answer
+	}
+	return out
+}
+
+func TestAnOldLibraryIsSurveyedWithoutWhatItLacks(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.Library = fake(t, "-DOLD")
+	m, err := List(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := answers(m.Devices[0])
+	for _, name := range []string{"nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetTotalEnergyConsumption"} {
+		if !strings.Contains(calls[name], "library does not have the function") {
+			t.Errorf("%s answers %q", name, calls[name])
+		}
+	}
+	if _, ok := calls["nvmlDeviceGetCurrentClocksThrottleReasons"]; !ok || m.Devices[0].Source != device.FromNVMLv1 {
+		t.Errorf("source %s, calls %v", m.Devices[0].Source, calls)
+	}
+	if !strings.Contains(m.Devices[0].MIG, "does not have the function") {
+		t.Errorf("MIG: %q, want that it is not known", m.Devices[0].MIG)
+	}
+}
+
+func TestASurveyThatCannotBeMadeSaysWhy(t *testing.T) {
+	t.Parallel()
+	hung := config(t, "FAKE_HANG_INIT=1")
+	hung.Within = 300 * time.Millisecond
+	absent := config(t)
+	absent.Library = "/nonexistent/libnvidia-ml.so.1"
+	tests := map[string]struct {
+		c      Config
+		want   string
+		absent bool
+	}{
+		"no library":         {absent, "no NVML library here", true},
+		"a hanging driver":   {hung, "did not answer within 300ms", false},
+		"a dying driver":     {config(t, "FAKE_ABORT_AT=1"), "SIGABRT", false},
+		"a driver not there": {config(t, "FAKE_INIT=9"), "DRIVER_NOT_LOADED", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := List(t.Context(), tt.c)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, fs.ErrNotExist) != tt.absent {
+				t.Errorf("error = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAListOfProcessesIsReadWhateverTheSizeOfItsEntries(t *testing.T) {
+	t.Parallel()
+	for _, stride := range []string{"16", "24", "32"} {
+		for _, n := range []int{1, 2, 3, 100} { // 100 do not fit into the first buffer
+			t.Run(stride+" bytes", func(t *testing.T) {
+				t.Parallel()
+				m, err := List(t.Context(), config(t, "FAKE_STRIDE="+stride, "FAKE_PROCESSES="+itoa(n)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				list := m.Devices[0].Processes
+				if len(list) != n {
+					t.Fatalf("%d processes, want %d (%s)", len(list), n, m.Devices[0].ProcessesGap)
+				}
+				for i, p := range list {
+					if p.PID != 1000+i || p.Used.Number != float64((50+10*i)*mib) {
+						t.Errorf("entry %d = %+v", i, p)
+					}
+				}
+			})
+		}
+	}
+}
+
+func itoa(n int) string { return metric.Of(float64(n)).String() }
+
+// FuzzSplitter holds the reader of the child's lines to its promise: replies come
+// through whole and in order, however the bytes are cut and whatever stands between.
+func FuzzSplitter(f *testing.F) {
+	f.Add("garbage from a library", uint8(1))
+	f.Add("{\"ready\":", uint8(7))
+	f.Add("", uint8(255))
+	f.Fuzz(func(t *testing.T, noise string, cut uint8) {
+		noise = strings.ReplaceAll(noise, "\n", " ")
+		if strings.HasPrefix(strings.TrimSpace(noise), "{") || strings.TrimSpace(noise) == "null" {
+			noise = "#" + noise // a line that is a reply is none of the noise
+		}
+		var got []string
+		s := &splitter{each: func(m reply) { got = append(got, m.Error) }}
+		text := "{\"error\":\"one\"}\n" + noise + "\n{\"error\":\"two\"}\n" + noise
+		for size := int(cut) + 1; len(text) > 0; {
+			n, err := s.Write([]byte(text[:min(size, len(text))]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = text[n:]
+		}
+		if diff := cmp.Diff([]string{"one", "two"}, got); diff != "" {
+			t.Errorf("replies (-want +got)\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package nvml
+
+import (
+	"context"
+	"time"
+)
+
+// waitPrecisely has nothing better than the runtime's timers here.
+func waitPrecisely() func(context.Context, time.Time) { return nil }

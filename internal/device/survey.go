@@ -1,0 +1,48 @@
+package device
+
+import "tunebench/internal/metric"
+
+// Machine is what a source says about this machine's devices now.
+type Machine struct {
+	Source  string     `json:"source"` // nvml, nvidia-smi
+	Driver  string     `json:"driver,omitempty"`
+	Library string     `json:"library,omitempty"`
+	Devices []Surveyed `json:"devices"`
+	Notes   []string   `json:"notes,omitempty"`
+}
+
+// Surveyed is one device of a machine, with what can and what cannot be asked of it.
+type Surveyed struct {
+	Device
+	PCI          string       `json:"pci_bus_id,omitempty"`
+	Parent       string       `json:"parent_uuid,omitempty"`
+	Source       string       `json:"memory_source"` // one of From...
+	Total        metric.Value `json:"total_bytes"`
+	Used         metric.Value `json:"used_bytes"`
+	Reserved     metric.Value `json:"reserved_bytes"`
+	Processes    []ProcessUse `json:"processes,omitempty"`
+	ProcessesGap string       `json:"processes_gap,omitempty"`
+	ComputeMode  string       `json:"compute_mode,omitempty"`
+	MIG          string       `json:"mig,omitempty"` // on, off, or why it is not known
+	Slices       []Surveyed   `json:"slices,omitempty"`
+	Calls        []Call       `json:"calls,omitempty"`
+}
+
+// Call is what one function of a source answers for one device.
+type Call struct {
+	Name   string `json:"name"`
+	Answer string `json:"answer"` // the value, or the reason why there is none
+}
+
+// Identities returns the devices and their MIG slices as Resolve wants them. A slice
+// has the index -1: no index names it.
+func (m Machine) Identities() []Device {
+	var all []Device
+	for _, d := range m.Devices {
+		all = append(all, d.Device)
+		for _, slice := range d.Slices {
+			all = append(all, slice.Device)
+		}
+	}
+	return all
+}
