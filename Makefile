@@ -16,7 +16,8 @@ lint: ## the linters, as CI runs them
 	$(TOOL) staticcheck ./...
 
 golden: ## write the golden files anew; read the diff before committing it
-	$(GO) test ./internal/report ./internal/matrix ./internal/cli -update
+	$(GO) test ./internal/report ./internal/matrix -update
+	UPDATE_SCRIPTS=1 $(GO) test ./internal/cli -run TestStories
 
 fuzz: ## every fuzz target, 200,000 executions each
 	scripts/fuzz.sh 200000x

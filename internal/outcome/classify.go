@@ -51,7 +51,7 @@ var (
 func classify(line string) (kind Status, exact bool) {
 	lower := strings.ToLower(line)
 	if isHostMemory(line, lower) {
-		return HostMemory, true
+		return HostMemory, complaint.MatchString(lower)
 	}
 	if device, exact := isDeviceMemory(lower); device {
 		return OOM, exact
@@ -71,6 +71,10 @@ func classify(line string) (kind Status, exact bool) {
 	}
 	return Error, false
 }
+
+// complaint is what a program's own report of failed memory has and a mention in passing
+// has not.
+var complaint = regexp.MustCompile(`error|errno|fatal|bad_alloc|what\(\)|terminate|allocator|fork|mmap|failed|unable to`)
 
 func isHostMemory(line, lower string) bool {
 	if strings.Contains(lower, "in static tls block") {

@@ -58,7 +58,7 @@ func exitedZero(e Ending) bool {
 }
 
 func startReason(text string) string {
-	missing := strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file")
+	missing := strings.Contains(text, "executable file not found")
 	if missing && !strings.Contains(text, "command not found") {
 		return "command not found: " + text
 	}

@@ -4,6 +4,8 @@ package local
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,27 +22,68 @@ const pollEvery = 20 * time.Millisecond
 
 // family is the processes of one experiment.
 type family struct {
-	group  int             // process group of the leader; 0: not known
+	leader int             // 0: not known
+	group  int             // process group of the leader; 0: not known, or not its own
 	token  string          // value of FamilyEnv; empty: not marked
 	reaped <-chan struct{} // closed once the leader has been waited for
 	seen   map[int]bool    // members that were ever found, the leader excepted
+	strays *strays         // members that are known without the token
 }
 
-func newFamily(group int, token string, reaped <-chan struct{}) family {
-	return family{group: group, token: token, reaped: reaped, seen: map[int]bool{}}
+// strays are processes that are known to belong to a family although their environment
+// may have lost the token: descendants that were seen while the family lived. A number
+// with its start time names one process for good.
+type strays struct {
+	mu    sync.Mutex
+	since map[int]uint64 // start time by pid
 }
 
-// members returns the living processes that carry the token.
-func (f family) members() []int {
-	if f.token == "" {
-		return nil
+// add remembers processes, and returns those that are new.
+func (s *strays) add(pids []int) (fresh []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pid := range pids {
+		if _, known := s.since[pid]; known {
+			continue
+		}
+		if start, ok := host.StartTime(pid); ok {
+			s.since[pid] = start
+			fresh = append(fresh, pid)
+		}
 	}
-	pids, err := host.FamilyPIDs(f.token)
-	if err != nil {
-		return nil // no /proc here: the process group is all that is known
+	return fresh
+}
+
+// alive returns those that still run.
+func (s *strays) alive() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var pids []int
+	for pid, start := range s.since {
+		if now, ok := host.StartTime(pid); ok && now == start {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func newFamily(leader int, token string, reaped <-chan struct{}) family {
+	return family{leader: leader, group: leader, token: token, reaped: reaped, seen: map[int]bool{}, strays: &strays{since: map[int]uint64{}}}
+}
+
+// members returns the living processes that carry the token, and the strays.
+func (f family) members() []int {
+	var pids []int
+	if f.token != "" {
+		pids, _ = host.FamilyPIDs(f.token) // no /proc here: the process group is all that is known
+	}
+	for _, pid := range f.strays.alive() {
+		if !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
 	}
 	for _, pid := range pids {
-		if pid != f.group {
+		if pid != f.leader {
 			f.seen[pid] = true
 		}
 	}
@@ -52,8 +95,13 @@ func (f family) signal(sig syscall.Signal) {
 	if f.group > 0 {
 		_ = syscall.Kill(-f.group, sig) // ESRCH: the group is gone, which is what is wanted
 	}
+	if f.group == 0 && f.leader > 0 && !f.leaderReaped() {
+		_ = syscall.Kill(f.leader, sig)
+	}
 	for _, pid := range f.members() {
-		_ = syscall.Kill(pid, sig)
+		if pid != f.leader {
+			_ = syscall.Kill(pid, sig)
+		}
 	}
 }
 
@@ -62,6 +110,9 @@ func (f family) signal(sig syscall.Signal) {
 func (f family) alive() bool {
 	f.reap()
 	if f.group > 0 && !errors.Is(syscall.Kill(-f.group, 0), syscall.ESRCH) {
+		return true
+	}
+	if f.leader > 0 && !f.leaderReaped() {
 		return true
 	}
 	return len(f.members()) > 0 || !f.reapStrays()
@@ -82,9 +133,7 @@ func (f family) reapStrays() bool {
 // reap collects orphans of the group that were handed to this process. It must leave
 // the leader to the one who waits for it, or its exit state is lost.
 func (f family) reap() {
-	select {
-	case <-f.reaped:
-	default:
+	if f.group <= 0 || !f.leaderReaped() {
 		return
 	}
 	for {
@@ -92,6 +141,17 @@ func (f family) reap() {
 		if pid <= 0 || err != nil {
 			return
 		}
+	}
+}
+
+// leaderReaped reports whether the leader has been waited for. Only then may its group be
+// collected, or is its number free for others.
+func (f family) leaderReaped() bool {
+	select {
+	case <-f.reaped:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -136,8 +196,14 @@ func WatchToken(token string) string { return token + ".watch" }
 // EndFamily stops every process that carries the token, and the loggers beside it: what
 // an earlier start left behind. It reports how many there were, and whether all are gone.
 func EndFamily(token string, grace time.Duration) (found int, gone bool) {
+	return endFamily(token, nil, grace)
+}
+
+func endFamily(token string, known []int, grace time.Duration) (found int, gone bool) {
+	trainer := newFamily(0, token, nil)
+	trainer.strays.add(known)
 	gone = true
-	for _, f := range []family{newFamily(0, token, nil), newFamily(0, WatchToken(token), nil)} {
+	for _, f := range []family{trainer, newFamily(0, WatchToken(token), nil)} {
 		n := len(f.members())
 		found += n
 		gone = (n == 0 || f.end(grace, nil)) && gone

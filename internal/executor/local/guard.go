@@ -3,10 +3,11 @@
 package local
 
 import (
+	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -37,9 +38,17 @@ func StartGuard(self, token string, env []string) (*Guarding, error) {
 	return &Guarding{cmd: cmd, pipe: pipe}, nil
 }
 
+// Tell tells the guard of processes that belong to the family, so that it finds them
+// without the token too.
+func (g *Guarding) Tell(pids []int) {
+	for _, pid := range pids {
+		_, _ = fmt.Fprintln(g.pipe, pid) // a guard that has ended is missed at Release
+	}
+}
+
 // Release tells the guard that the family has been ended, and waits for it.
 func (g *Guarding) Release() error {
-	_, werr := g.pipe.Write([]byte(allIsWell))
+	_, werr := io.WriteString(g.pipe, allIsWell+"\n")
 	_ = g.pipe.Close()
 	if err := g.cmd.Wait(); err != nil {
 		return fmt.Errorf("end the guard: %w", err)
@@ -54,14 +63,23 @@ func (g *Guarding) Release() error {
 // closes it without a word.
 const allIsWell = "done"
 
-// Guard reads from the pipe until it closes. Where the word is missing, tunebench was
-// killed, and the guard ends the family in its stead. It returns the number of
-// processes that it found.
+// Guard reads from the pipe until it closes: a number for each process that it is told
+// of, and the word at the end. Where the word is missing, tunebench was killed, and the
+// guard ends the family in its stead. It returns the number of processes that it found.
 func Guard(pipe io.Reader, token string, grace time.Duration) int {
-	word, _ := io.ReadAll(io.LimitReader(pipe, 1024)) // a broken pipe is an end like any other
-	if string(word) == allIsWell || token == "" || os.Getpid() == 1 {
+	told := newFamily(0, "", nil).strays
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		if lines.Text() == allIsWell {
+			return 0
+		}
+		if pid, err := strconv.Atoi(lines.Text()); err == nil && pid > 1 {
+			told.add([]int{pid}) // with its start time now, while it surely is the one that is meant
+		}
+	}
+	if token == "" {
 		return 0
 	}
-	found, _ := EndFamily(token, grace)
+	found, _ := endFamily(token, told.alive(), grace)
 	return found
 }

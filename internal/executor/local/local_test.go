@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -224,7 +225,7 @@ func TestTheGuardLeavesAFamilyAloneThatWasEndedInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := local.Guard(strings.NewReader("done"), token, time.Second); n != 0 {
+	if n := local.Guard(strings.NewReader("done\n"), token, time.Second); n != 0 {
 		t.Errorf("the guard ended %d processes, want none", n)
 	}
 	select {
@@ -243,5 +244,57 @@ func TestTheKernelsPeakOfResidentMemoryIsInBytes(t *testing.T) {
 	p.Finish(context.Background(), context.Background())
 	if bytes, ok := p.MaxRSS(); !ok || bytes < 60<<20 || bytes > 4<<30 {
 		t.Errorf("MaxRSS = %d, %v; want some 64 MiB", bytes, ok)
+	}
+}
+
+func TestADescendantThatGaveUpItsEnvironmentIsEndedOnceItWasSeen(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"in a session of its own": `setsid env -i bash -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done; sleep 300`,
+		"in the group":            `env -i bash -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do sleep 0.01; done; sleep 300`,
+		"that ignores SIGTERM":    `setsid env -i bash -c 'trap "" TERM; echo $$ > pid; while :; do sleep 1; done' & while [ ! -s pid ]; do sleep 0.01; done; sleep 300`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, dir := start(t, script)
+			pid, err := strconv.Atoi(read(t, filepath.Join(dir, "pid")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fresh := p.Adopt([]int{pid}); len(fresh) != 1 {
+				t.Errorf("Adopt = %v, want the one process", fresh)
+			}
+			if again := p.Adopt([]int{pid}); len(again) != 0 {
+				t.Errorf("Adopt a second time = %v, want none", again)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			p.Finish(ctx, context.Background())
+			if !gone(t, filepath.Join(dir, "pid")) {
+				t.Error("the descendant still runs")
+			}
+		})
+	}
+}
+
+func TestTheGuardEndsWhatItWasToldOf(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("env", "-i", "sleep", "300")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	told := strconv.Itoa(cmd.Process.Pid) + "\nno number\n"
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if n := local.Guard(strings.NewReader(told), rand.Text(), time.Second); n != 1 {
+		t.Errorf("the guard ended %d processes, want 1", n)
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("the process ended well, want it killed by a signal")
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the process still runs")
 	}
 }
