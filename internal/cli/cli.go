@@ -22,7 +22,7 @@ const (
 	ExitFailed      = 1   // tunebench itself failed
 	ExitUsage       = 2   // command line or scenario wrong, nothing was run
 	ExitNotAllOK    = 3   // at least one experiment did not end ok, all were recorded
-	ExitInterrupted = 130 // interrupted, what was written is whole
+	ExitInterrupted = 130 // interrupted, what was written is whole; measure has codes of its own
 )
 
 // System is what the process was given.
@@ -106,8 +106,8 @@ func newRoot(s System) *cobra.Command {
 	root.SetErr(s.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(s), newPlan(s), newExec(s), newReplay(s), newReport(s), newDemo(s), newVersion(s),
-		newGuard(s), newBuiltin(s),
+		newRun(s), newPlan(s), newExec(s), newReplay(s), newReport(s), newMeasure(s), newDevices(s), newDemo(s), newVersion(s),
+		newGuard(s), newSampler(s), newBuiltin(s),
 	)
 	return root
 }

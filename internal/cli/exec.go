@@ -16,7 +16,7 @@ import (
 )
 
 func newExec(s System) *cobra.Command {
-	var asJSON bool
+	var asJSON, overwrite bool
 	cmd := &cobra.Command{
 		Use:     "exec DIR",
 		Short:   "Run the one experiment that DIR/experiment.json describes",
@@ -27,10 +27,14 @@ func newExec(s System) *cobra.Command {
 			if _, err := experiment.Load(args[0]); err != nil {
 				return usage(err)
 			}
+			if rec, err := record.Read(args[0]); err == nil && rec.Final() && !overwrite {
+				return usage(fmt.Errorf("%s has a record (%s): forget it with --overwrite, or run it into a new folder with replay", args[0], rec.Outcome.Status))
+			}
 			return execDir(cmd.Context(), s, args[0], asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON lines")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "run it although it has a record, which is forgotten")
 	return cmd
 }
 
@@ -88,7 +92,7 @@ func newReplay(s System) *cobra.Command {
 			return execDir(cmd.Context(), s, dir, asJSON)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "the new folder (default DIR with -replay-N behind it)")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "the new folder (default beside the results folder, with -replay-N behind its name)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON lines")
 	return cmd
 }
@@ -96,7 +100,12 @@ func newReplay(s System) *cobra.Command {
 // replayFolder makes the new folder; one that holds an experiment is refused.
 func replayFolder(dir, out string) (string, error) {
 	if out == "" {
-		out = freeName(filepath.Clean(dir) + "-replay-")
+		here, err := absolute(filepath.Clean(dir))
+		if err != nil {
+			return "", err
+		}
+		// Not in the results folder: a replay is no experiment of its matrix.
+		out = freeName(filepath.Dir(here) + "-" + filepath.Base(here) + "-replay-")
 	}
 	abs, err := absolute(out)
 	if err != nil {

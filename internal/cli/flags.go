@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"tunebench/internal/experiment"
+	"tunebench/internal/matrix"
+	"tunebench/internal/scenario"
 	"tunebench/internal/unit"
 )
 
@@ -19,7 +23,8 @@ type planFlags struct {
 	out, defaults, frameworks, accelerate string
 	only, packing, maxSeqLen              []string
 	numGPUs, batchSizes                   []int
-	gpus, memory                          string
+	gpus, memory, source, foreign         string
+	probe                                 bool
 	interval, timeout, stall              time.Duration
 	trainer, python, launcher             string
 	port                                  int
@@ -27,6 +32,23 @@ type planFlags struct {
 	stopOnFailure, resume, overwrite      bool
 	data                                  string
 	json                                  bool
+
+	given func(name string) bool // whether a flag stands on the command line
+}
+
+// ignored says which flags have no effect, since the scenarios say otherwise.
+func (f *planFlags) ignored(file scenario.File, plan matrix.Plan) []string {
+	if f.given == nil || !f.given("trainer") {
+		return nil
+	}
+	var warnings []string
+	for _, s := range file.Scenarios {
+		planned := slices.ContainsFunc(plan.Experiments, func(e experiment.Experiment) bool { return e.Scenario == s.Name })
+		if planned && s.Trainer != "" && s.Trainer != f.trainer {
+			warnings = append(warnings, fmt.Sprintf("scenario %q names the trainer %s itself, so --trainer does not count there", s.Name, s.Trainer))
+		}
+	}
+	return warnings
 }
 
 func (f *planFlags) add(cmd *cobra.Command, s System) {
@@ -41,8 +63,7 @@ func (f *planFlags) add(cmd *cobra.Command, s System) {
 	fs.StringSliceVar(&f.packing, "packing", nil, "values of packing, where a scenario says nothing")
 	fs.StringSliceVar(&f.maxSeqLen, "max-seq-len", nil, "values of max_seq_len, where a scenario says nothing")
 	fs.StringVar(&f.gpus, "gpus", "auto", "devices to use: auto, or numbers among the visible devices, or UUIDs")
-	fs.StringVar(&f.memory, "memory", defaultMemory(s), "what to measure memory with: nvidia, huggingface, all, none (or MEMORY_LOGGING)")
-	fs.DurationVar(&f.interval, "interval", 100*time.Millisecond, "time between two readings of memory")
+	addSampling(fs, s, f)
 	fs.StringVar(&f.trainer, "trainer", "fms", "what trains: fms, hf, builtin, or a command")
 	fs.StringVar(&f.python, "python", "python", "the Python that the trainer runs in")
 	fs.StringVar(&f.launcher, "launcher", "", "what starts several processes: accelerate or torchrun (default accelerate for more than one GPU)")
@@ -57,31 +78,75 @@ func (f *planFlags) add(cmd *cobra.Command, s System) {
 	fs.BoolVar(&f.json, "json", false, "print data: events as JSON lines (run), the experiments as an array (plan)")
 }
 
+// addSampling adds the flags that say what is watched.
+func addSampling(fs *pflag.FlagSet, s System, f *planFlags) {
+	fs.StringVar(&f.memory, "memory", defaultMemory(s), "what to measure memory with: a list of nvidia (the driver, from outside), probe (torch's counters, from inside)\nand huggingface (the Trainer's own tracker, which costs speed), or all, or none (or MEMORY_LOGGING)")
+	fs.BoolVar(&f.probe, "probe", true, "with --probe=false nothing rides in the trainer's Python, whatever --memory says")
+	fs.StringVar(&f.source, "source", experiment.SourceAuto, "where device memory is read: auto (NVML, else nvidia-smi), nvml, nvidia-smi")
+	fs.StringVar(&f.foreign, "foreign", experiment.ForeignWarn, "what a device that others use means before the start: warn, fail, wait")
+	fs.DurationVar(&f.interval, "interval", 100*time.Millisecond, "time between two readings of memory")
+}
+
 // defaultMemory is MEMORY_LOGGING where the environment has it.
 func defaultMemory(s System) string {
 	if value := s.Getenv("MEMORY_LOGGING"); value != "" {
 		return value
 	}
-	return "all"
+	return experiment.MemoryNvidia + "," + experiment.MemoryProbe
 }
 
-// memoryKinds returns the ways to measure that a word stands for.
-func memoryKinds(word string) ([]string, error) {
-	switch word {
+// sampling returns what the flags say is watched.
+func (f *planFlags) sampling() (experiment.Sampling, error) {
+	kinds, err := memoryKinds(f.memory)
+	if err != nil {
+		return experiment.Sampling{}, err
+	}
+	if !f.probe {
+		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == experiment.MemoryProbe })
+	}
+	if !slices.Contains([]string{experiment.SourceAuto, experiment.SourceNVML, experiment.SourceSMI}, f.source) {
+		return experiment.Sampling{}, fmt.Errorf("--source %q: want auto, nvml or nvidia-smi", f.source)
+	}
+	if !slices.Contains([]string{experiment.ForeignWarn, experiment.ForeignFail, experiment.ForeignWait}, f.foreign) {
+		return experiment.Sampling{}, fmt.Errorf("--foreign %q: want warn, fail or wait", f.foreign)
+	}
+	return experiment.Sampling{Memory: kinds, Source: f.source, Interval: f.interval, Foreign: f.foreign}, nil
+}
+
+// memoryKinds returns the ways to measure that a list of words stands for.
+func memoryKinds(list string) ([]string, error) {
+	all := []string{experiment.MemoryNvidia, experiment.MemoryTracker, experiment.MemoryProbe}
+	switch list {
 	case "all":
-		return []string{"nvidia", "huggingface"}, nil
-	case "nvidia", "huggingface":
-		return []string{word}, nil
+		return all, nil
 	case "none":
 		return []string{}, nil
 	}
-	return nil, fmt.Errorf("--memory (or MEMORY_LOGGING) %q: want nvidia, huggingface, all or none", word)
+	var kinds []string
+	for _, word := range strings.Split(list, ",") {
+		word = strings.TrimSpace(word)
+		if !slices.Contains(all, word) {
+			return nil, fmt.Errorf("--memory (or MEMORY_LOGGING) %q: want a list of nvidia, huggingface and probe, or all, or none", list)
+		}
+		if !slices.Contains(kinds, word) {
+			kinds = append(kinds, word)
+		}
+	}
+	return kinds, nil
 }
 
 // check finds mistakes in the flags that no scenario file is needed for.
 func (f *planFlags) check() error {
 	if f.resume && f.overwrite {
 		return fmt.Errorf("--resume and --overwrite contradict each other: keep one")
+	}
+	if f.given != nil && f.given("only") && len(f.only) == 0 {
+		return fmt.Errorf("--only names no scenario (an empty variable?); leave it out to run all that are not slow")
+	}
+	if f.accelerate != "" {
+		if _, err := os.Stat(f.accelerate); err != nil {
+			return fmt.Errorf("--accelerate-config: %w", err)
+		}
 	}
 	for _, n := range f.numGPUs {
 		if n < 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tunebench/internal/builtin"
+	"tunebench/internal/device/nvml"
 	"tunebench/internal/executor/local"
 	"tunebench/internal/runner"
 	"tunebench/internal/trainer"
@@ -21,6 +22,20 @@ func newGuard(s System) *cobra.Command {
 		Args:  exactly(1, "one token"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			local.Guard(s.Stdin, args[0], runner.DefaultGrace)
+			return nil
+		},
+	}
+}
+
+// newSampler is the process that reads NVML beside an experiment.
+func newSampler(s System) *cobra.Command {
+	return &cobra.Command{
+		Use: nvml.Command, Hidden: true, DisableFlagParsing: true,
+		Short: "Sample devices until the pipe on standard input closes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if code := nvml.Serve(cmd.Context(), args, s.Stdin, s.Stdout); code != 0 {
+				return &exitError{code: code}
+			}
 			return nil
 		},
 	}

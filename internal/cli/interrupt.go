@@ -10,13 +10,18 @@ import (
 	"tunebench/internal/runner"
 )
 
+// nvmlVariable is the environment variable that names libnvidia-ml.so.1 where the loader
+// does not find it.
+const nvmlVariable = "TUNEBENCH_NVML"
+
 // prepareRun returns a context that the first interrupt cancels, and options whose Hurry
 // the second one ends. Call stop when the run is over.
 func prepareRun(parent context.Context, s System, asJSON bool, found *smi.SMI) (context.Context, runner.Options, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	hurry, hurryUp := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	surviveBrokenPipes()
 	over := make(chan struct{})
 	go func() {
 		for _, act := range []func(){cancel, hurryUp} {
@@ -29,7 +34,7 @@ func prepareRun(parent context.Context, s System, asJSON bool, found *smi.SMI) (
 		}
 	}()
 	options := runner.Options{
-		Version: version(), Environ: s.Environ, SMI: found, Listener: listener(s, asJSON), Hurry: hurry,
+		Version: version(), Environ: s.Environ, SMI: found, NVML: s.Getenv(nvmlVariable), Listener: listener(s, asJSON), Hurry: hurry,
 	}
 	if path, err := self(); err == nil {
 		options.Self = path
@@ -41,3 +46,8 @@ func prepareRun(parent context.Context, s System, asJSON bool, found *smi.SMI) (
 		hurryUp()
 	}
 }
+
+// surviveBrokenPipes keeps tunebench alive where the reader of its output goes away: the
+// matrix matters more. The signal is caught and not ignored, since trainers would
+// inherit that.
+func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -14,6 +14,7 @@ import (
 
 	"tunebench/internal/experiment"
 	"tunebench/internal/matrix"
+	"tunebench/internal/record"
 	"tunebench/internal/report"
 	"tunebench/internal/scenario"
 )
@@ -26,6 +27,7 @@ func newPlan(s System) *cobra.Command {
 		Example: "  tunebench plan scenarios.yaml --num-gpus 1,2 --batch-sizes 4,8 --gpus 0,1\n  tunebench plan scenarios.yaml --only standard-peft --json | jq '.[].argv'",
 		Args:    exactly(1, "one scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.given = cmd.Flags().Changed
 			plan, err := makePlan(cmd.Context(), s, args[0], f, asker{planning: true})
 			if err != nil {
 				return err
@@ -73,13 +75,16 @@ func makePlan(ctx context.Context, s System, path string, f *planFlags, ask aske
 	req.Devices, req.DevicesKnown = seen.entries, seen.known
 	req.NumGPUs = numGPUs(f.numGPUs, seen)
 	req.UserDeviceOrder = s.Getenv("CUDA_DEVICE_ORDER")
+	var plan matrix.Plan
+	if len(problems) == 0 || len(req.Scenarios.Scenarios) > 0 {
+		var more []scenario.Problem // of what could be read, so that all is told at once
+		plan, more = matrix.Unfold(req)
+		problems = append(problems, more...)
+	}
 	if len(problems) > 0 {
 		return matrix.Plan{}, usage(mistakes(problems))
 	}
-	plan, problems := matrix.Unfold(req)
-	if len(problems) > 0 {
-		return matrix.Plan{}, usage(mistakes(problems))
-	}
+	plan.Warnings = append(plan.Warnings, f.ignored(req.Scenarios, plan)...)
 	return placed(plan, req.Out, f)
 }
 
@@ -109,10 +114,10 @@ func requestFromFlags(f *planFlags) (matrix.Request, error) {
 	req := matrix.Request{
 		Only: f.only, BatchSizes: f.batchSizes, Packing: f.packing, MaxSeqLen: f.maxSeqLen,
 		Trainer: f.trainer, Launcher: f.launcher, Python: f.python, Port: f.port,
-		Interval: f.interval, Timeout: f.timeout, Stall: f.stall,
+		Timeout: f.timeout, Stall: f.stall,
 	}
 	var err error
-	if req.Memory, err = memoryKinds(f.memory); err != nil {
+	if req.Sampling, err = f.sampling(); err != nil {
 		return req, err
 	}
 	if req.Self, err = self(); err != nil {
@@ -156,35 +161,56 @@ func placed(plan matrix.Plan, out string, f *planFlags) (matrix.Plan, error) {
 	if f.overwrite {
 		return plan, nil
 	}
-	known, taken, err := folders(out)
+	known, taken, damaged, err := folders(out)
 	if err != nil {
 		return plan, err
 	}
+	plan.Warnings = append(plan.Warnings, damaged...)
 	if !f.resume {
 		known, taken = nil, nil // run refuses such a folder; plan shows what a new one would hold
 	}
 	return plan.Place(known, taken), nil
 }
 
-// folders returns the experiments' folders in out: by identity, and all names.
-func folders(out string) (byID map[string]string, taken []string, err error) {
+// folders returns the experiments' folders in out: by identity, and all names. A folder
+// whose description is damaged is known by its record; what cannot be read is named.
+func folders(out string) (byID map[string]string, taken, damaged []string, err error) {
 	entries, err := os.ReadDir(out)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("look into the results folder: %w", err)
+		return nil, nil, nil, usage(fmt.Errorf("look into the results folder (-o): %w", err))
 	}
 	byID = map[string]string{}
 	for _, entry := range entries {
-		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), "exp_") {
+		if _, ok := experiment.Number(entry.Name()); !ok || !entry.IsDir() {
 			continue
 		}
 		taken = append(taken, entry.Name())
-		if e, err := experiment.Load(filepath.Join(out, entry.Name())); err == nil {
-			byID[e.ID] = entry.Name()
+		id, err := identityOf(filepath.Join(out, entry.Name()))
+		if err != nil {
+			damaged = append(damaged, err.Error())
+		}
+		if id != "" {
+			byID[id] = entry.Name()
 		}
 	}
 	slices.Sort(taken)
-	return byID, taken, nil
+	return byID, taken, damaged, nil
+}
+
+// identityOf returns the identity of a folder's experiment, or nothing where it holds none.
+func identityOf(dir string) (string, error) {
+	e, err := experiment.Load(dir)
+	if err == nil {
+		return e.ID, nil
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if rec, recErr := record.Read(dir); recErr == nil {
+		return rec.Experiment.ID, fmt.Errorf("%w; its record says which experiment it is", err)
+	}
+	return "", fmt.Errorf("%w; the folder is left alone", err)
 }

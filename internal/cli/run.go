@@ -40,7 +40,8 @@ func newRun(s System) *cobra.Command {
 			}
 			ctx, options, stop := prepareRun(cmd.Context(), s, f.json, found)
 			defer stop()
-			plan, err := makePlan(ctx, s, args[0], f, asker{smi: found})
+			f.given = cmd.Flags().Changed
+			plan, err := makePlan(ctx, s, args[0], f, asker{smi: found, nvml: nvmlConfig(s)})
 			if err != nil {
 				return err
 			}
@@ -157,18 +158,22 @@ func openFolder(out string, f *planFlags, o runner.Options) (release func() erro
 	return release, nil
 }
 
+// settle makes the folder fit for the plan: it refuses one with results unless the flags
+// say what to do with them, and forgets only what tunebench itself has written.
 func settle(out string, f *planFlags) error {
-	_, taken, err := folders(out)
+	_, taken, _, err := folders(out)
 	if err != nil || f.resume {
 		return err
 	}
 	for _, name := range taken {
 		dir := filepath.Join(out, name)
-		switch {
-		case f.overwrite:
+		switch ours := isOurs(dir); {
+		case f.overwrite && ours:
 			if err := runner.Forget(dir); err != nil {
 				return err
 			}
+		case f.overwrite && holdsResults(dir):
+			return usage(fmt.Errorf("%s holds files that tunebench did not write: move it away, or choose another folder with -o", dir))
 		case holdsResults(dir):
 			return usage(fmt.Errorf("%s holds results (%s): go on with --resume, forget them with --overwrite, or choose another folder with -o", out, name))
 		}
@@ -176,8 +181,15 @@ func settle(out string, f *planFlags) error {
 	return nil
 }
 
+// isOurs reports whether tunebench wrote the folder: it holds an experiment's description.
+func isOurs(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, experiment.FileName))
+	return err == nil
+}
+
+// holdsResults reports whether anything was run in a folder, by tunebench or by another.
 func holdsResults(dir string) bool {
-	for _, name := range []string{record.FileName, experiment.FileName} {
+	for _, name := range []string{record.FileName, experiment.FileName, runner.StdoutName, runner.StderrName, runner.ScriptName, runner.GPULogName} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return true
 		}

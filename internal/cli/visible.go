@@ -9,6 +9,7 @@ import (
 
 	"tunebench/internal/device"
 	"tunebench/internal/device/host"
+	"tunebench/internal/device/nvml"
 	"tunebench/internal/device/smi"
 )
 
@@ -20,8 +21,18 @@ type visible struct {
 
 // asker is who may be asked for devices.
 type asker struct {
-	smi      *smi.SMI // nil: there is no nvidia-smi
-	planning bool     // nobody is asked, and --gpus is taken as given: the plan may be for another machine
+	smi      *smi.SMI     // nil: there is no nvidia-smi
+	nvml     *nvml.Config // nil: NVML is not asked
+	planning bool         // nobody is asked, and --gpus is taken as given: the plan may be for another machine
+}
+
+// nvmlConfig says how NVML is asked, or is nil where tunebench does not know its own path.
+func nvmlConfig(s System) *nvml.Config {
+	path, err := self()
+	if err != nil {
+		return nil
+	}
+	return &nvml.Config{Self: path, Library: s.Getenv(nvmlVariable), Env: s.Environ}
 }
 
 // devices returns the devices that --gpus names.
@@ -76,6 +87,11 @@ func (a asker) present(ctx context.Context) visible {
 	if a.smi != nil && !a.planning {
 		if all, err := a.smi.List(ctx); err == nil {
 			return visible{entries: numbers(len(all)), known: true}
+		}
+	}
+	if a.nvml != nil && !a.planning {
+		if machine, err := nvml.List(ctx, *a.nvml); err == nil {
+			return visible{entries: numbers(len(machine.Devices)), known: true}
 		}
 	}
 	n, err := host.VisibleDeviceFiles()

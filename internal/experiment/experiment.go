@@ -36,9 +36,32 @@ type Limits struct {
 
 // Sampling says what is watched while the experiment runs. It is no part of the identity.
 type Sampling struct {
-	Memory   []string      `json:"memory"` // of nvidia, huggingface
+	Memory   []string      `json:"memory"`           // of MemoryNvidia, MemoryTracker, MemoryProbe
+	Source   string        `json:"source,omitempty"` // of device memory: auto, nvml, nvidia-smi
 	Interval time.Duration `json:"interval_ns"`
+	Foreign  string        `json:"foreign,omitempty"` // what a busy device means before the start: warn, fail, wait
 }
+
+// The ways to measure memory.
+const (
+	MemoryNvidia  = "nvidia"      // the driver's counters, from outside
+	MemoryTracker = "huggingface" // the Trainer's own tracker, which costs speed
+	MemoryProbe   = "probe"       // torch's counters, from inside, at the end
+)
+
+// The sources of device memory.
+const (
+	SourceAuto = "auto" // NVML, else nvidia-smi
+	SourceNVML = "nvml"
+	SourceSMI  = "nvidia-smi"
+)
+
+// What a device that others use means before the start.
+const (
+	ForeignWarn = "warn" // start, and say so
+	ForeignFail = "fail" // do not start
+	ForeignWait = "wait" // wait until they have gone
+)
 
 // Experiment is one runnable point of the matrix.
 type Experiment struct {

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func (p *planner) experiment(s scenario.Scenario, pt point) experiment.Experimen
 		Settings: p.measured(s, settings), OwnEnv: ownEnv(s),
 		Dir: filepath.Join(p.Out, name), Workdir: p.Workdir,
 		Devices: p.devices(pt.gpus), Limits: p.limits(s),
-		Sampling: experiment.Sampling{Memory: slices.Clone(p.Memory), Interval: p.Interval},
+		Sampling: p.Sampling,
 	}
 	if warning != "" {
 		e.Warnings = []string{warning}
@@ -86,9 +87,8 @@ func (p *planner) command(s scenario.Scenario, e *experiment.Experiment) {
 // environment sets what the trainer gets on top of the inherited environment.
 func (p *planner) environment(e *experiment.Experiment) {
 	e.Env = map[string]string{visibleDevices: deviceList(e.Devices)}
-	if p.UserDeviceOrder == "" {
-		e.Env[deviceOrder] = "PCI_BUS_ID"
-	}
+	// Always written, so that the command by hand and a replay count devices alike.
+	e.Env[deviceOrder] = cmp.Or(p.UserDeviceOrder, "PCI_BUS_ID")
 	if e.Framework != nil {
 		e.Env[frameworkConfig] = e.Framework.Path
 	} else {

@@ -46,8 +46,7 @@ type Request struct {
 	Out              string // absolute
 	Workdir          string // absolute
 
-	Memory     []string // of nvidia, huggingface
-	Interval   time.Duration
+	Sampling   experiment.Sampling
 	Timeout    time.Duration // limits where the scenario says nothing; 0: none
 	Stall      time.Duration
 	HostMemory unit.Bytes

@@ -21,7 +21,7 @@ func request(t *testing.T, text string, change func(*Request)) Request {
 		t.Fatalf("the scenarios of the test are wrong: %v", problems)
 	}
 	r := Request{Scenarios: file, Out: "/out", Workdir: "/start", Python: "/venv/bin/python", Self: "/bin/tunebench",
-		Port: 29500, AccelerateConfig: seedFile("scenarios", "accelerate.yaml"), Memory: []string{"nvidia"}}
+		Port: 29500, AccelerateConfig: seedFile("scenarios", "accelerate.yaml"), Sampling: experiment.Sampling{Memory: []string{"nvidia"}}}
 	if change != nil {
 		change(&r)
 	}
@@ -203,7 +203,7 @@ func TestTheEnvironmentOfAnExperiment(t *testing.T) {
 		{"no GPU sees none", plain, func(r *Request) { r.NumGPUs = []int{0} },
 			map[string]string{visibleDevices: "", deviceOrder: "PCI_BUS_ID"}, nil, []string{frameworkConfig}},
 		{"an order that the user set is kept", plain, func(r *Request) { r.UserDeviceOrder = "FASTEST_FIRST" },
-			map[string]string{visibleDevices: "0"}, []string{"0"}, []string{frameworkConfig}},
+			map[string]string{visibleDevices: "0", deviceOrder: "FASTEST_FIRST"}, []string{"0"}, []string{frameworkConfig}},
 		{"the scenario's own comes on top", lines("scenarios:", "- name: a", "  env: {A: 1, CUDA_DEVICE_ORDER: X}"), nil,
 			map[string]string{visibleDevices: "0", deviceOrder: "X", "A": "1"}, []string{"0"}, []string{frameworkConfig}},
 		{"a framework is an absolute path", lines("scenarios:", "- name: a", "  framework_config: foak-fast-kernels"),
@@ -232,7 +232,7 @@ func TestDataAndMemoryAreAppended(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := request(t, lines("scenarios:", "- name: a", "- name: b", "  arguments: {training_data_path: own.json, skip_memory_metrics: True}"),
-		func(r *Request) { r.DataFile, r.Memory = data, []string{"nvidia", "huggingface"} })
+		func(r *Request) { r.DataFile, r.Sampling.Memory = data, []string{"nvidia", "huggingface"} })
 	r.Defaults = defaults(t, "x: 1\ntraining_data_path: default.json\nskip_memory_metrics: True\n")
 	p := plan(t, r)
 	want := [][]string{
@@ -260,7 +260,7 @@ func TestTheMemoryProbeIsPartOfTheIdentity(t *testing.T) {
 	t.Parallel()
 	text := lines("scenarios:", "- name: a")
 	off := plan(t, request(t, text, nil)).Experiments[0]
-	on := plan(t, request(t, text, func(r *Request) { r.Memory = []string{"huggingface"} })).Experiments[0]
+	on := plan(t, request(t, text, func(r *Request) { r.Sampling.Memory = []string{"huggingface"} })).Experiments[0]
 	if s, _ := off.Setting(skipMemory); s.Values[0] != "True" {
 		t.Errorf("without huggingface it is %v", s)
 	}

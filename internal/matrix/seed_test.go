@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"tunebench/internal/experiment"
 	"tunebench/internal/scenario"
 )
 
@@ -39,7 +40,7 @@ func seedRequest(t *testing.T, dir, file string) Request {
 		t.Fatalf("problems: %v", problems)
 	}
 	return Request{Scenarios: s, Defaults: d, Frameworks: f, NumGPUs: []int{1, 2}, BatchSizes: []int{4, 8},
-		Python: "/venv/bin/python", Port: 29500, Out: "/out", Workdir: "/start", Memory: []string{"nvidia", "huggingface"},
+		Python: "/venv/bin/python", Port: 29500, Out: "/out", Workdir: "/start", Sampling: experiment.Sampling{Memory: []string{"nvidia", "huggingface"}},
 		AccelerateConfig: filepath.Join(dir, "scenarios", "accelerate.yaml")}
 }
 

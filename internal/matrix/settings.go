@@ -57,7 +57,7 @@ func (p *planner) measured(s scenario.Scenario, settings []experiment.Setting) [
 		}
 	}
 	skip := "True"
-	if slices.Contains(p.Memory, "huggingface") {
+	if slices.Contains(p.Sampling.Memory, experiment.MemoryTracker) {
 		skip = "False"
 	}
 	if sets(s, skipMemory) {

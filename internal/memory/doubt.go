@@ -36,7 +36,7 @@ func doubts(f NvidiaFigures, notes device.LogNotes, err error, exit string) []st
 	}
 	for _, d := range f.Devices {
 		if f.Reserved.Known() && !d.Reserved.Known() {
-			out = append(out, fmt.Sprintf("device %d is left out of the mean: %s", d.Index, d.Reserved.Gap))
+			out = append(out, fmt.Sprintf("%s is left out of the mean: %s", d.label(), d.Reserved.Gap))
 		}
 		out = append(out, d.Notes...)
 	}

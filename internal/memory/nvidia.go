@@ -1,10 +1,11 @@
 // Package memory turns raw readings of memory into the figures of a report.
 //
-// It has the figures of the devices' log (nvidia.go), of the trainer's own memory
-// metrics (torch.go) and of the host's log (host.go), each with the doubts that belong
-// to it, and the doubts that only two of them together raise (doubt.go). Figures are
-// computed when a report is gathered and are kept nowhere; taking the readings is left
-// to the samplers.
+// It has the figures of the devices' log (nvidia.go) or of what NVML's sampler kept
+// (watched.go), of the trainer's own memory metrics (torch.go) and of the host's log
+// (host.go), each with the doubts that belong to it, and the doubts that only two of them
+// together raise (doubt.go, exceeds.go, foreign.go). The ledger (ledger.go) splits what a
+// device held at its peak among its holders. Figures are computed when a report is
+// gathered and are kept nowhere; taking the readings is left to the samplers.
 package memory
 
 import (
@@ -24,6 +25,14 @@ const (
 	DeviceName     = "gpu_device_name"                   // text
 	TorchAllocated = "mem_torch_mem_alloc_in_bytes"      // bytes, rank 0
 	TorchPeak      = "mem_peak_torch_mem_alloc_in_bytes" // bytes, rank 0
+	TorchReserved  = "mem_torch_reserved_peak_in_bytes"  // bytes, the largest over ranks and devices
+	TorchWorstRank = "mem_torch_worst_rank"              // the rank of TorchReserved
+	TorchSource    = "mem_torch_source"                  // who read TorchAllocated and TorchPeak: tracker or probe
+	NvidiaMax      = "mem_nvidia_peak_max_in_bytes"      // bytes, peak minus baseline of the device that grew most
+	NvidiaMaxOn    = "mem_nvidia_peak_max_device"        // the index of that device, or its UUID
+	NvidiaMean     = "mem_nvidia_mean_in_bytes"          // bytes, mean over time minus baseline, the mean over devices
+	NvidiaSource   = "mem_nvidia_source"                 // the counters of the devices' memory, each once
+	Energy         = "energy_in_joules"                  // J, the sum over devices
 	HostPeakPSS    = "mem_host_peak_pss_in_bytes"        // bytes, over the process tree
 	HostPeakRSS    = "mem_host_peak_rss_in_bytes"        // bytes, over the process tree
 )
@@ -37,6 +46,7 @@ type NvidiaOptions struct {
 	Baselines      []device.Level // read before the trainer was started, in bytes; may lack devices
 	BaselineSource string         // the tool that read them; empty: LogSource
 	LoggerExit     string         // how the logger ended, where it ended by itself
+	LogSource      string         // the tool whose counter the log holds; empty: LogSource
 }
 
 // DeviceFigures are the figures of one device, in MiB of its whole memory: whatever
@@ -47,9 +57,15 @@ type DeviceFigures struct {
 	Baseline   metric.Value // before the start, else the first valid reading
 	Peak       metric.Value
 	Reserved   metric.Value // Peak - Baseline
+	Mean       metric.Value // weighted by time
 	Samples    int          // valid readings
 	Unreadable int
 	Notes      []string
+	UUID       string // empty where it is not known
+	Source     string // one of device.From..., or nvidia-smi
+	Mark       Mark   // what the notes mean for the figures
+
+	low metric.Value // the lowest level of the log, in MiB
 }
 
 // NvidiaFigures are the figures of one experiment's devices.
@@ -59,6 +75,9 @@ type NvidiaFigures struct {
 	Name     string          // the models, each once; empty where none is known
 	Samples  int             // valid readings of all devices
 	Doubts   []string
+	Mark     Mark     // of Reserved: the gravest of the devices' and the log's
+	Sampling Sampling // how the readings were taken
+	Remarks  []string // what a reader may want to know and need not doubt
 }
 
 // Nvidia reads the log of a run's devices. Trouble in the log is never an error: it is
@@ -69,7 +88,7 @@ func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
 		if series[reading.Index] == nil {
 			series[reading.Index] = &extent{first: reading.Used, low: reading.Used, high: reading.Used}
 		}
-		series[reading.Index].add(reading.Used)
+		series[reading.Index].add(reading)
 	})
 	out := NvidiaFigures{Samples: notes.Readings}
 	seen := slices.SortedStableFunc(slices.Values(notes.Devices),
@@ -77,8 +96,9 @@ func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
 	for _, s := range seen {
 		base, doubt := opts.baseline(s.Index)
 		figures := deviceFigures(s, series[s.Index], base)
+		figures.Source = opts.logSource()
 		if doubt != "" {
-			figures.Notes = append(figures.Notes, doubt)
+			figures.note(Doubtful, doubt)
 		}
 		out.Devices = append(out.Devices, figures)
 	}
@@ -88,6 +108,10 @@ func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
 		out.Reserved = metric.Missing(noRows(notes, err, opts.LoggerExit))
 	}
 	out.Doubts = doubts(out, notes, err, opts.LoggerExit)
+	out.Mark = out.gravest()
+	if len(endDoubts(notes, err, opts.LoggerExit)) > 0 {
+		out.Mark = max(out.Mark, Doubtful)
+	}
 	return out
 }
 
@@ -100,13 +124,20 @@ func (o NvidiaOptions) baseline(index int) (*unit.Bytes, string) {
 			continue
 		case !level.Used.Known():
 			return nil, fmt.Sprintf("device %d: no baseline from before the start (%s), so its first reading stands for it", index, level.Used.Gap)
-		case o.BaselineSource != "" && o.BaselineSource != LogSource:
-			return nil, fmt.Sprintf("device %d: the baseline is from %s and the log from %s, which count differently, so the first reading stands for it", index, o.BaselineSource, LogSource)
+		case o.BaselineSource != "" && o.BaselineSource != o.logSource():
+			return nil, fmt.Sprintf("device %d: the baseline is from %s and the log from %s, which count differently, so the first reading stands for it", index, o.BaselineSource, o.logSource())
 		}
 		used := unit.Bytes(level.Used.Number)
 		return &used, ""
 	}
 	return nil, ""
+}
+
+func (o NvidiaOptions) logSource() string {
+	if o.LogSource == "" {
+		return LogSource
+	}
+	return o.LogSource
 }
 
 // mean returns the mean of the devices' figures, or the first device's gap where no

@@ -17,10 +17,12 @@ const InUse = unit.GiB
 // extent is what is kept of a device's readings.
 type extent struct {
 	first, low, high unit.Bytes
+	level            levelMean
 }
 
-func (e *extent) add(used unit.Bytes) {
-	e.low, e.high = min(e.low, used), max(e.high, used)
+func (e *extent) add(r device.Reading) {
+	e.low, e.high = min(e.low, r.Used), max(e.high, r.Used)
+	e.level.add(r)
 }
 
 // deviceFigures computes one device's figures. The baseline is base, read before the
@@ -28,11 +30,11 @@ func (e *extent) add(used unit.Bytes) {
 func deviceFigures(s device.Seen, e *extent, base *unit.Bytes) DeviceFigures {
 	f := DeviceFigures{Index: s.Index, Name: s.Name, Samples: s.Readings, Unreadable: s.Unreadable}
 	if s.Readings > 0 && s.Unreadable > 0 {
-		f.Notes = append(f.Notes, unreadable(s))
+		f.note(Doubtful, unreadable(s))
 	}
 	if e == nil {
 		gap := metric.Missing(noReading(s))
-		f.Baseline, f.Peak, f.Reserved = gap, gap, gap
+		f.Baseline, f.Peak, f.Reserved, f.Mean, f.low = gap, gap, gap, gap, gap
 		if base != nil {
 			f.Baseline = inMiB(*base)
 		}
@@ -42,10 +44,11 @@ func deviceFigures(s device.Seen, e *extent, base *unit.Bytes) DeviceFigures {
 	if base != nil {
 		level = *base
 	}
-	f.Baseline, f.Peak = inMiB(level), inMiB(e.high)
+	f.Baseline, f.Peak, f.low = inMiB(level), inMiB(e.high), inMiB(e.low)
+	f.Mean = e.level.mean()
 	f.Reserved = reserved(s, e, level)
 	if f.Reserved.Known() {
-		f.Notes = append(f.Notes, baselineNotes(s.Index, e, level, base != nil)...)
+		f.noteBaseline(e.low, level, base != nil)
 	}
 	return f
 }
@@ -67,25 +70,23 @@ func reserved(s device.Seen, e *extent, level unit.Bytes) metric.Value {
 	return inMiB(e.high - level)
 }
 
-// baselineNotes are the doubts that a high baseline raises.
-func baselineNotes(index int, e *extent, level unit.Bytes, before bool) []string {
+// noteBaseline adds the doubts that a high baseline raises.
+func (f *DeviceFigures) noteBaseline(low, level unit.Bytes, before bool) {
 	if level < InUse {
-		return nil
+		return
 	}
-	var notes []string
 	if before {
-		notes = append(notes, fmt.Sprintf("device %d was in use before the run: %s", index, mib(level)))
+		f.note(Contaminated, fmt.Sprintf("%s was in use before the run: %s", f.label(), mib(level)))
 	} else {
-		notes = append(notes, fmt.Sprintf(
-			"baseline doubtful: the first reading of device %d is already %s, so the device was in use before the run or sampling began late",
-			index, mib(level)))
+		f.note(Doubtful, fmt.Sprintf(
+			"baseline doubtful: the first reading of %s is already %s, so the device was in use before the run or sampling began late",
+			f.label(), mib(level)))
 	}
-	if e.low < level-InUse/2 {
-		notes = append(notes, fmt.Sprintf(
-			"device %d fell to %s, below its baseline: another process gave memory back during the run, so the figure may be too low",
-			index, mib(e.low)))
+	if low < level-InUse/2 {
+		f.note(Contaminated, fmt.Sprintf(
+			"%s fell to %s, below its baseline: another process gave memory back during the run, so the figure may be too low",
+			f.label(), mib(low)))
 	}
-	return notes
 }
 
 // noReading says why a device that the log names has no valid reading.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tunebench/internal/memory"
 	"tunebench/internal/table"
 )
 
@@ -64,7 +65,18 @@ func benchmarked(name string, rows []table.Row, same map[string]string) bool {
 		_, constant := same[name]
 		return !constant
 	}
-	return !isStageReading(name)
+	return !isStageReading(name) && (!isAdded(name) || slices.ContainsFunc(rows, func(r table.Row) bool { return r.Text(name) != "" }))
+}
+
+// isAdded reports whether the name is a figure that the first harness did not have. Such a
+// column stands only where a row has it, so that its folders give the table that they gave.
+func isAdded(name string) bool {
+	switch name {
+	case memory.NvidiaMax, memory.NvidiaMaxOn, memory.NvidiaMean, memory.NvidiaSource, memory.Energy,
+		memory.TorchReserved, memory.TorchWorstRank, memory.TorchSource:
+		return true
+	}
+	return false
 }
 
 // kindOf returns what the column tells of. A name that is a result in any row is one.

@@ -25,6 +25,7 @@ func Markdown(t table.Table) []byte {
 		out.WriteString("\n")
 	}
 	writeFailures(&out, all)
+	writeLedgers(&out, all)
 	if len(notes.texts) > 0 {
 		out.WriteString("### Notes\n\n")
 		for i, note := range notes.texts {
@@ -59,6 +60,9 @@ func writeCaption(out *strings.Builder, t table.Table, all []line) {
 	writeList(out, "The same wherever it is set", somewhere)
 	if text, _ := legend(all); text != "" {
 		fmt.Fprintf(out, "%s; batch: per device.\n", strings.ToUpper(text[:1])+text[1:])
+	}
+	if text := marks(all); text != "" {
+		fmt.Fprintf(out, "Before a figure: %s.\n", escape(text))
 	}
 	out.WriteString("\n")
 }
@@ -99,13 +103,17 @@ func markdownColumns(t table.Table, all []line, notes *footnotes) []column {
 	_, letters := legend(all)
 	columns := []column{
 		{header: "experiment"}, {header: "model"}, {header: "method"}, {header: "batch", right: true}, {header: "GPUs", right: true},
-		{header: "status"}, {header: "memory (GiB)", right: true}, {header: "tokens/s", right: true}, {header: "loss", right: true},
+		{header: "status"}, {header: "memory (GiB)", right: true}, {header: "largest device", right: true}, {header: "tokens/s", right: true}, {header: "loss", right: true},
 	}
 	for _, l := range all {
-		cells := []string{l.experiment, l.model, l.method, l.batch, l.gpus, l.status, withLetter(l, letters), l.speed, l.loss}
+		cells := []string{l.experiment, l.model, l.method, l.batch, l.gpus, l.status, withLetter(l, letters), orDash(l.largest), l.speed, l.loss}
 		for i, cell := range cells {
 			columns[i].cells = append(columns[i].cells, escape(cell))
 		}
+	}
+	if !slices.ContainsFunc(all, func(l line) bool { return l.largest != "" }) {
+		const at = 7
+		columns = slices.Delete(columns, at, at+1)
 	}
 	rows := described(t)
 	for _, name := range otherSettings(t, rows) {

@@ -95,7 +95,7 @@ func (l line) everything() []string {
 func legend(all []line) (text string, letters map[string]string) {
 	var sources []string
 	letters = make(map[string]string)
-	for _, source := range []string{fromDevice, fromTorch, fromHost} {
+	for _, source := range []string{fromDevice, fromNVML, fromProcesses, fromTorch, fromHost} {
 		for _, l := range all {
 			if l.source == source {
 				sources = append(sources, source)
@@ -114,6 +114,32 @@ func legend(all []line) (text string, letters map[string]string) {
 		sources[i] = source[:1] + " " + source
 	}
 	return "memory in GiB: " + strings.Join(sources, ", "), letters
+}
+
+// marks says what the signs before figures mean, as far as one stands there.
+func marks(all []line) string {
+	var found [memory.Contaminated + 1]bool
+	for _, l := range all {
+		found[l.mark] = true
+		for _, d := range l.row.Memory.Devices {
+			found[d.Mark] = found[d.Mark] || l.largest != ""
+		}
+		for _, g := range l.row.Ledger {
+			found[g.Mark] = true
+		}
+	}
+	return marksOf(found[memory.Doubtful], found[memory.Contaminated])
+}
+
+func marksOf(doubtful, contaminated bool) string {
+	var parts []string
+	if doubtful {
+		parts = append(parts, memory.Doubtful.String()+" doubtful: readings are missing or contradicted")
+	}
+	if contaminated {
+		parts = append(parts, memory.Contaminated.String()+" contaminated: others than the experiment used the device")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // deviceNames returns the models of all experiments, each once.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"tunebench/internal/table"
@@ -21,7 +22,11 @@ const (
 func Terminal(w io.Writer, t table.Table, width int) error {
 	all := lines(t)
 	var notes footnotes
-	columns := terminalColumns(all, &notes)
+	columns := terminalColumns(all, &notes, true)
+	if natural(columns) > width {
+		notes = footnotes{}
+		columns = terminalColumns(all, &notes, false)
+	}
 	gap := fit(columns, width)
 	var out strings.Builder
 	for i := -1; i < len(all); i++ {
@@ -35,6 +40,9 @@ func Terminal(w io.Writer, t table.Table, width int) error {
 	if text, _ := legend(all); text != "" {
 		writeWrapped(&out, text, "", width)
 	}
+	if text := marks(all); text != "" {
+		writeWrapped(&out, text, "", width)
+	}
 	for i, note := range notes.texts {
 		mark := fmt.Sprintf("[%d] ", i+1)
 		writeWrapped(&out, mark+note, strings.Repeat(" ", len(mark)), width)
@@ -43,19 +51,25 @@ func Terminal(w io.Writer, t table.Table, width int) error {
 	return err
 }
 
-func terminalColumns(all []line, notes *footnotes) []column {
+// terminalColumns makes the columns. The largest device of each experiment has one of its
+// own where there is room for it, and else a note where it says more than the mean.
+func terminalColumns(all []line, notes *footnotes, wide bool) []column {
 	_, letters := legend(all)
 	columns := []column{
 		{header: "exp", least: minWord}, {header: "model", least: minModel}, {header: "method", least: minMethod},
 		{header: "batch", right: true}, {header: "gpus", right: true}, {header: "status", least: minWord},
-		{header: "GiB", right: true}, {header: "tok/s", right: true}, {header: "loss", right: true}, {header: "note"},
+		{header: "GiB", right: true}, {header: "max@device", right: true}, {header: "tok/s", right: true}, {header: "loss", right: true}, {header: "note"},
 	}
-	marked, models := false, shortModels(all)
+	marked, several, models := false, false, shortModels(all)
 	for _, l := range all {
-		mark := notes.mark(l.everything())
-		marked = marked || mark != ""
+		texts := l.everything()
+		if text := l.unequal(); !wide && text != "" {
+			texts = append([]string{text}, texts...)
+		}
+		mark := notes.mark(texts)
+		marked, several = marked || mark != "", several || l.largest != ""
 		cells := []string{l.experiment, models[l.model], l.method, l.batch, l.gpus, l.status,
-			withLetter(l, letters), l.speed, l.loss, bracketed(mark)}
+			withLetter(l, letters), orDash(l.largest), l.speed, l.loss, bracketed(mark)}
 		for i, cell := range cells {
 			columns[i].cells = append(columns[i].cells, cell)
 		}
@@ -63,7 +77,20 @@ func terminalColumns(all []line, notes *footnotes) []column {
 	if !marked {
 		columns = columns[:len(columns)-1]
 	}
+	if !several || !wide {
+		const at = 7
+		columns = slices.Delete(columns, at, at+1)
+	}
 	return columns
+}
+
+// natural is the width of the columns with nothing shortened.
+func natural(columns []column) int {
+	total := narrowGap * (len(columns) - 1)
+	for _, c := range columns {
+		total += c.width()
+	}
+	return total
 }
 
 // shortModels maps models to the names without their owner or folder, as far as those

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tunebench/internal/device"
 	"tunebench/internal/memory"
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
@@ -25,6 +26,8 @@ type line struct {
 	status     string
 	memory     string
 	source     string // one of the sources of memory; empty where memory is a dash
+	mark       memory.Mark
+	largest    string // the device that grew most, as GiB@device; empty for less than two devices
 	speed      string
 	loss       string
 	gaps       []string // why a dash of an experiment that ended ok is one
@@ -32,9 +35,11 @@ type line struct {
 
 // The sources of the memory column, as a legend names them.
 const (
-	fromDevice = "nvidia-smi (peak minus baseline, mean over devices)"
-	fromTorch  = "torch (peak allocated, rank 0)"
-	fromHost   = "host (peak PSS of the process tree)"
+	fromDevice    = "nvidia-smi (peak minus baseline, mean over devices)"
+	fromNVML      = "driver, by NVML (peak minus baseline, mean over devices)"
+	fromProcesses = "processes, by NVML (peak of their sum, mean over devices)"
+	fromTorch     = "torch (peak allocated, rank 0)"
+	fromHost      = "host (peak PSS of the process tree)"
 )
 
 func lines(t table.Table) []line {
@@ -73,10 +78,14 @@ func severalFolders(t table.Table) bool {
 // measure fills the columns of results. Where an experiment did not end ok its reason
 // explains the dashes, so only an ended one lists them.
 func (l *line) measure(r table.Row) {
-	v, source := memoryOf(r)
+	v, source, mark := memoryOf(r)
 	l.memory = l.figure(v, "memory", gibibytes)
 	if v.Known() {
-		l.source = source
+		l.source, l.mark = source, mark
+		l.memory = mark.String() + l.memory
+	}
+	if top, ok := r.Memory.Largest(); ok && len(r.Memory.Devices) > 1 && source != fromHost {
+		l.largest = fmt.Sprintf("%s%s@%s", top.Mark, gibibytes(top.Reserved.Number*float64(unit.MiB)), top.ID())
 	}
 	l.speed = l.figure(r.Number("train_tokens_per_second"), "tok/s", speed)
 	l.loss = l.figure(r.Number("train_loss"), "loss", loss)
@@ -92,20 +101,42 @@ func (l *line) figure(v metric.Value, name string, format func(float64) string) 
 	return dash
 }
 
-// memoryOf returns the memory of an experiment in bytes and where it is from: what the
-// devices grew by, else torch's own peak; the host's memory where no GPU was asked for.
-func memoryOf(r table.Row) (metric.Value, string) {
+// memoryOf returns the memory of an experiment in bytes, where it is from and how far it
+// can be trusted: what the devices grew by, else torch's own peak; the host's memory
+// where no GPU was asked for.
+func memoryOf(r table.Row) (metric.Value, string, memory.Mark) {
 	if r.Text("num_gpus") == "0" {
-		return r.Number(memory.HostPeakPSS), fromHost
+		return r.Number(memory.HostPeakPSS), fromHost, r.HostMark
 	}
 	nvidia, torch := r.Number(memory.NvidiaReserved), r.Number(memory.TorchPeak)
 	switch {
 	case nvidia.Known():
-		return metric.Of(nvidia.Number * float64(unit.MiB)), fromDevice
+		return metric.Of(nvidia.Number * float64(unit.MiB)), counter(r), r.Memory.Mark
 	case torch.Known():
-		return torch, fromTorch
+		return torch, fromTorch, r.TorchMark
 	}
-	return metric.Missing(nvidia.Gap + "; " + torch.Gap), ""
+	return metric.Missing(nvidia.Gap + "; " + torch.Gap), "", memory.Sure
+}
+
+// counter is which counter the devices' memory is from.
+func counter(r table.Row) string {
+	switch source := r.Text(memory.NvidiaSource); {
+	case strings.Contains(source, "nvml"):
+		return fromNVML
+	case source == device.FromProcesses:
+		return fromProcesses
+	}
+	return fromDevice
+}
+
+// unequal is the note on devices of which one grew more than their mean says.
+func (l line) unequal() string {
+	top, ok := l.row.Memory.Largest()
+	mean := l.row.Number(memory.NvidiaReserved)
+	if !ok || l.largest == "" || !mean.Known() || top.Reserved.Number <= mean.Number*1.005 {
+		return ""
+	}
+	return fmt.Sprintf("device %s grew most: %s GiB", top.ID(), gibibytes(top.Reserved.Number*float64(unit.MiB)))
 }
 
 // method is the way of tuning: the PEFT method or full, and the framework's name.

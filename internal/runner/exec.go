@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -29,6 +31,17 @@ func Exec(ctx context.Context, dir string, o Options) (record.Record, error) {
 	if err != nil {
 		return record.Record{}, err
 	}
+	// A folder that was copied or moved is where it is now, not where it was planned.
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return record.Record{}, fmt.Errorf("find the experiment's folder: %w", err)
+	}
+	if here != e.Dir {
+		e = e.Relocate(here)
+		if err := e.Save(); err != nil {
+			return record.Record{}, err
+		}
+	}
 	return execute(ctx, e, place{n: 1, total: 1, clock: newClock(1)}, o)
 }
 
@@ -50,8 +63,11 @@ func execute(ctx context.Context, e experiment.Experiment, at place, o Options) 
 		return rec, err
 	}
 	o.tell(at.event(progress.Event{Kind: progress.Started}, e))
-	rec, err = watched(ctx, e, argv, held.token, at, o)
+	rec, ending, err := watched(ctx, e, argv, held.token, at, nil, o)
 	if err != nil {
+		return rec, err
+	}
+	if err := judge(e.Dir, ending, &rec); err != nil {
 		return rec, err
 	}
 	if err := record.Write(e.Dir, rec); err != nil {
@@ -101,8 +117,7 @@ func withPort(e experiment.Experiment) ([]string, error) {
 func environment(inherited []string, e experiment.Experiment) []string {
 	env := slices.DeleteFunc(slices.Clone(inherited), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		_, set := e.Env[name]
-		return set || slices.Contains(e.Unset, name)
+		return named(entry, e.Env) || slices.Contains(e.Unset, name)
 	})
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
 		env = append(env, name+"="+e.Env[name])
@@ -110,33 +125,76 @@ func environment(inherited []string, e experiment.Experiment) []string {
 	return env
 }
 
-// watched runs the command with its samplers around it and judges the end.
-func watched(ctx context.Context, e experiment.Experiment, argv []string, token string, at place, o Options) (record.Record, error) {
+// named reports whether an entry NAME=value is one of the variables.
+func named(entry string, variables map[string]string) bool {
+	name, _, _ := strings.Cut(entry, "=")
+	_, ok := variables[name]
+	return ok
+}
+
+// watched runs the command with its samplers around it. stdio is nil for a trainer,
+// whose output goes to files.
+func watched(ctx context.Context, e experiment.Experiment, argv []string, token string, at place, stdio *local.Stdio, o Options) (record.Record, outcome.Ending, error) {
 	rec := record.Record{
 		Version: record.Version, Tunebench: o.Version, Experiment: e, Argv: argv, Hostname: hostname(),
 	}
-	if o.Self != "" {
-		guard, err := local.StartGuard(o.Self, token, o.Environ)
-		if err != nil {
-			return rec, err
-		}
-		defer func() {
-			if err := guard.Release(); err != nil {
-				o.warn(err.Error())
-			}
-		}()
+	tellGuard, release, err := startGuard(token, o)
+	if err != nil {
+		return rec, outcome.Ending{}, err
 	}
-	devices := watchDevices(ctx, e, token, o)
+	defer release()
+	devices, busy := watchDevices(ctx, e, token, o)
 	rec.Started = time.Now()
-	before, cgroupErr := host.CgroupOOMKills()
-	ending, hostNotes := run(ctx, e, argv, token, at, devices, o)
+	ending := refused(busy)
+	if busy == nil {
+		ending = measured(ctx, &rec, command{argv: argv, token: token, attached: stdio, tellGuard: tellGuard}, at, devices, o)
+	}
 	rec.Duration = time.Since(rec.Started)
-	rec.Watch = devices.stop()
-	rec.Host = hostNotes
+	rec.Watch = devices.stop(rec.FamilyPIDs)
+	return rec, ending, nil
+}
+
+// startGuard starts the guard over the family of that token, where tunebench knows its
+// own path.
+func startGuard(token string, o Options) (tell func([]int), release func(), err error) {
+	if o.Self == "" {
+		return func([]int) {}, func() {}, nil
+	}
+	guard, err := local.StartGuard(o.Self, token, o.Environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	return guard.Tell, func() {
+		if err := guard.Release(); err != nil {
+			o.warn(err.Error())
+		}
+	}, nil
+}
+
+// refused is the ending of an experiment that was not started.
+func refused(reason error) outcome.Ending {
+	if reason == nil {
+		return outcome.Ending{}
+	}
+	text, interrupted := notStarted(reason)
+	if interrupted {
+		return outcome.Ending{Stopped: outcome.StoppedInterrupted, StopDetail: text}
+	}
+	return outcome.Ending{StartError: text}
+}
+
+// measured starts the trainer with the probe, stays with it to its end, and notes in
+// the record what was seen beside the device log.
+func measured(ctx context.Context, rec *record.Record, c command, at place, devices *deviceWatch, o Options) outcome.Ending {
+	e := rec.Experiment
+	c.env, rec.Probe = installProbe(e, c.argv, environment(o.Environ, e))
+	before, cgroupErr := host.CgroupOOMKills()
+	ending, seen := run(ctx, e, c, at, devices, o)
+	rec.Host, rec.FamilyPIDs, rec.StartFailure = seen.host, seen.pids, seen.failure
 	if after, err := host.CgroupOOMKills(); err == nil && cgroupErr == nil {
 		ending.OOMKills = max(0, after-before)
 	}
-	return rec, judge(e.Dir, ending, &rec)
+	return ending
 }
 
 // judge reads what the trainer left and says how the experiment ended.
@@ -156,24 +214,36 @@ func judge(dir string, ending outcome.Ending, rec *record.Record) error {
 }
 
 func readFinal(dir string) (trainer.Final, error) {
-	stdout, err := os.Open(filepath.Join(dir, StdoutName))
+	stdout, err := openLog(dir, StdoutName)
 	if err != nil {
-		return trainer.Final{}, fmt.Errorf("read the trainer's output: %w", err)
+		return trainer.Final{}, err
 	}
 	defer func() { _ = stdout.Close() }() // it was only read
 	return trainer.ReadFinal(stdout, os.DirFS(filepath.Join(dir, OutputDir)))
 }
 
 func scanLogs(dir string) (outcome.LogEvidence, error) {
-	stderr, err := os.Open(filepath.Join(dir, StderrName))
+	stdout, err := openLog(dir, StdoutName)
 	if err != nil {
-		return outcome.LogEvidence{}, fmt.Errorf("read the trainer's errors: %w", err)
-	}
-	defer func() { _ = stderr.Close() }() // it was only read
-	stdout, err := os.Open(filepath.Join(dir, StdoutName))
-	if err != nil {
-		return outcome.LogEvidence{}, fmt.Errorf("read the trainer's output: %w", err)
+		return outcome.LogEvidence{}, err
 	}
 	defer func() { _ = stdout.Close() }() // it was only read
+	stderr, err := openLog(dir, StderrName)
+	if err != nil {
+		return outcome.LogEvidence{}, err
+	}
+	defer func() { _ = stderr.Close() }() // it was only read
 	return outcome.ScanLogs(stdout, stderr), nil
+}
+
+// openLog opens what the trainer printed; an experiment that was not started printed nothing.
+func openLog(dir, name string) (io.ReadCloser, error) {
+	file, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what the trainer printed: %w", err)
+	}
+	return file, nil
 }

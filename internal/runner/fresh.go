@@ -9,14 +9,15 @@ import (
 
 	"tunebench/internal/experiment"
 	"tunebench/internal/record"
+	"tunebench/internal/sampler"
 )
 
 // The files that Exec writes beside the experiment's description and record.
 const (
 	StdoutName = "stdout"
 	StderrName = "stderr"
-	GPULogName = "gpu_memory_logs.csv"
-	HostLog    = "host_memory_logs.csv"
+	GPULogName = sampler.MemoryFile
+	HostLog    = sampler.HostFile
 	OutputDir  = "hf" // the trainer's own folder
 )
 
@@ -30,8 +31,11 @@ func Forget(dir string) error {
 // record first, so that no moment shows a record beside the logs of another start.
 func forgetResults(dir string) error {
 	var errs []error
-	for _, name := range []string{record.FileName, StdoutName, StderrName, GPULogName, HostLog} {
+	for _, name := range []string{record.FileName, StdoutName, StderrName, GPULogName, sampler.ProcessFile, sampler.StateFile, HostLog} {
 		errs = append(errs, remove(dir, name))
+	}
+	if err := os.RemoveAll(filepath.Join(dir, record.ProbeDir)); err != nil {
+		errs = append(errs, fmt.Errorf("forget an earlier run: %w", err))
 	}
 	return errors.Join(errs...)
 }

@@ -2,8 +2,12 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,21 +23,47 @@ import (
 	"tunebench/internal/unit"
 )
 
+// command is what run starts.
+type command struct {
+	argv, env []string
+	token     string
+	attached  *local.Stdio // nil: its output goes to files in the experiment's folder
+	tellGuard func([]int)  // of processes of the family
+}
+
+// seen is what the host showed of an experiment.
+type seen struct {
+	host record.Host
+	pids []int // of every process of the family, ascending
+
+	failure string // to start, as record.StartFailure has it
+}
+
+func startFailure(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return record.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		return record.NotExecutable
+	}
+	return ""
+}
+
 // run starts the command and stays with it until its whole family has ended.
-func run(ctx context.Context, e experiment.Experiment, argv []string, token string, at place, devices *deviceWatch, o Options) (outcome.Ending, record.Host) {
+func run(ctx context.Context, e experiment.Experiment, c command, at place, devices *deviceWatch, o Options) (outcome.Ending, seen) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	process, err := local.Start(local.Command{
-		Argv: argv, Env: environment(o.Environ, e), Dir: e.Workdir, Token: token, Grace: o.grace(),
-		Stdout: filepath.Join(e.Dir, StdoutName), Stderr: filepath.Join(e.Dir, StderrName),
+		Argv: c.argv, Env: c.env, Dir: e.Workdir, Token: c.token, Grace: o.grace(),
+		Stdout: filepath.Join(e.Dir, StdoutName), Stderr: filepath.Join(e.Dir, StderrName), Attached: c.attached,
 	})
 	notes := record.Host{Interval: hostInterval(e), MaxRSSOneProcess: metric.Missing("the trainer was not started")}
 	if err != nil {
-		return outcome.Ending{StartError: err.Error()}, notes
+		return outcome.Ending{StartError: err.Error()}, seen{host: notes, failure: startFailure(err)}
 	}
-	m := &monitor{experiment: e, at: at, options: o, devices: devices, cancel: cancel, started: time.Now()}
+	m := &monitor{experiment: e, at: at, options: o, devices: devices, cancel: cancel, started: time.Now(), adopt: process.Adopt, tellGuard: c.tellGuard, pids: map[int]bool{process.PID(): true}}
 	hosts, err := sampler.StartHost(context.WithoutCancel(ctx), sampler.HostOptions{
-		Source:   host.Source{Root: process.PID(), Token: token},
+		Source:   host.Source{Root: process.PID(), Token: c.token},
 		Interval: notes.Interval, File: filepath.Join(e.Dir, HostLog), OnSample: m.hostSample,
 	})
 	if err != nil {
@@ -43,7 +73,7 @@ func run(ctx context.Context, e experiment.Experiment, argv []string, token stri
 	ending := process.Finish(ctx, o.hurry())
 	stopLooking()
 	finishHost(hosts, process, &notes)
-	return ending, notes
+	return ending, seen{host: notes, pids: slices.Sorted(maps.Keys(m.pids))}
 }
 
 // minHostInterval bounds the rate of host samples: /proc is read for every process.
@@ -81,6 +111,10 @@ type monitor struct {
 	cancel     context.CancelCauseFunc
 	started    time.Time
 
+	adopt     func([]int) []int // has processes ended with the family; returns those that are new
+	tellGuard func([]int)
+
+	pids  map[int]bool // every process of the family that was seen; the sampler's alone until it has ended
 	mu    sync.Mutex
 	host  *unit.Bytes // PSS of the family, else RSS; nil: not known
 	moved movement
@@ -88,6 +122,10 @@ type monitor struct {
 
 // hostSample is called after each sample of the host's memory.
 func (m *monitor) hostSample(s sampler.HostSample) {
+	for _, pid := range s.PIDs {
+		m.pids[pid] = true
+	}
+	m.tellGuard(m.adopt(s.PIDs))
 	used := s.PSS
 	if !used.Known() {
 		used = s.RSS // at least the PSS: shared pages count for each process

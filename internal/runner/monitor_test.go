@@ -10,7 +10,9 @@ import (
 	"tunebench/internal/unit"
 )
 
-func at(seconds int) time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(seconds) * time.Second) }
+func at(seconds int) time.Time {
+	return time.Unix(1_700_000_000, 0).Add(time.Duration(seconds) * time.Second)
+}
 
 func amount(b unit.Bytes) *unit.Bytes { return &b }
 

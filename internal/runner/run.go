@@ -62,6 +62,10 @@ func Claim(dir string, o Options) (release func() error, err error) {
 	}
 	for _, path := range folders {
 		below, left, err := take(filepath.Dir(path), o.grace())
+		var held *HeldError
+		if errors.As(err, &held) {
+			continue // an exec of its own; Run leaves that experiment out
+		}
 		if err != nil {
 			return nil, errors.Join(err, c.release())
 		}
@@ -103,6 +107,7 @@ func Run(ctx context.Context, experiments []experiment.Experiment, l Loop, o Opt
 		o.tell(progress.Event{Kind: progress.RunFinished, Total: len(experiments), Counts: res.Counts})
 	}()
 	clock := newClock(len(experiments))
+	o.idle = newIdle()
 	for i, e := range experiments {
 		at := place{n: i + 1, total: len(experiments), clock: clock}
 		if status, done := finished(e, o); done {
@@ -140,6 +145,11 @@ func one(ctx context.Context, e experiment.Experiment, at place, l Loop, o Optio
 		return "", err
 	}
 	rec, err := execute(ctx, e, at, o)
+	var held *HeldError
+	if errors.As(err, &held) {
+		o.warn(fmt.Sprintf("%v; it is left out here", err))
+		return outcome.Running, nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("run %s: %w", e.Name, err)
 	}
@@ -180,7 +190,44 @@ func finished(e experiment.Experiment, o Options) (outcome.Status, bool) {
 		o.warn(fmt.Sprintf("%v; %s is run again", err, e.Name))
 		return "", false
 	}
-	return rec.Outcome.Status, rec.Experiment.ID == e.ID && rec.Final()
+	if rec.Experiment.ID != e.ID || !rec.Final() {
+		return rec.Outcome.Status, false
+	}
+	if raised := raisedLimit(rec, e.Limits); raised != "" {
+		o.warn(fmt.Sprintf("%s ended at its limit, which is now %s; it is run again", e.Name, raised))
+		return rec.Outcome.Status, false
+	}
+	return rec.Outcome.Status, true
+}
+
+// raisedLimit returns the limit that ended an experiment as it is planned now, where it
+// has been raised since, or nothing. Limits are no part of the identity: they shape no
+// result of an experiment that stays below them.
+func raisedLimit(rec record.Record, now experiment.Limits) string {
+	was := rec.Experiment.Limits
+	above := func(now, was int64) bool { return was > 0 && (now == 0 || now > was) }
+	switch rec.Outcome.Ending.Stopped {
+	case outcome.StoppedTimeout:
+		if above(int64(now.Timeout), int64(was.Timeout)) {
+			return orNone(now.Timeout > 0, now.Timeout)
+		}
+	case outcome.StoppedStall:
+		if above(int64(now.Stall), int64(was.Stall)) {
+			return orNone(now.Stall > 0, now.Stall)
+		}
+	case outcome.StoppedHostMemory:
+		if above(int64(now.HostMemory), int64(was.HostMemory)) {
+			return orNone(now.HostMemory > 0, now.HostMemory)
+		}
+	}
+	return ""
+}
+
+func orNone(any bool, limit fmt.Stringer) string {
+	if !any {
+		return "none"
+	}
+	return limit.String()
 }
 
 // describe makes the experiment's folder and writes its description.

@@ -19,9 +19,12 @@ type Options struct {
 	Version  string            // of tunebench, for the record
 	Environ  []string          // the environment that trainers inherit
 	SMI      *smi.SMI          // nil: no nvidia-smi here
+	NVML     string            // path of libnvidia-ml.so.1; empty: where the loader finds it
 	Listener progress.Listener // hears what happens
 	Grace    time.Duration     // between TERM and KILL; 0: DefaultGrace
 	Hurry    context.Context   // done: end the current experiment at once; nil: never
+
+	idle *idle // what devices hold when nobody uses them; Run keeps it over its experiments
 }
 
 // DefaultGrace is the time that a trainer has to end by itself after SIGTERM.

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,78 +12,124 @@ import (
 	"time"
 
 	"tunebench/internal/device"
-	"tunebench/internal/device/smi"
-	"tunebench/internal/executor/local"
 	"tunebench/internal/experiment"
 	"tunebench/internal/record"
 	"tunebench/internal/unit"
 )
 
-// deviceWatch is the logger of device memory beside one experiment, or the reason why
+// deviceWatch is the log of device memory beside one experiment, or the reason why
 // there is none: trouble with it never fails an experiment.
 type deviceWatch struct {
-	logger *smi.Logger
-	file   string
-	watch  *record.Watch
+	log   deviceLog
+	file  string
+	watch *record.Watch
 }
 
-// watchDevices starts the logger on exactly the experiment's devices and reads them
-// once, before the trainer starts.
-func watchDevices(ctx context.Context, e experiment.Experiment, token string, o Options) *deviceWatch {
-	w := &deviceWatch{file: filepath.Join(e.Dir, GPULogName)}
-	if !slices.Contains(e.Sampling.Memory, "nvidia") || len(e.Devices) == 0 {
-		return w
+func gpuLog(e experiment.Experiment) string { return filepath.Join(e.Dir, GPULogName) }
+
+// watchDevices starts the log on exactly the experiment's devices and reads them once,
+// before the trainer starts. The error is that the experiment must not start: its devices
+// are busy, or the run was interrupted.
+func watchDevices(ctx context.Context, e experiment.Experiment, token string, o Options) (*deviceWatch, error) {
+	w := &deviceWatch{file: gpuLog(e)}
+	if !slices.Contains(e.Sampling.Memory, experiment.MemoryNvidia) || len(e.Devices) == 0 {
+		return w, nil
 	}
-	w.watch = &record.Watch{Source: "nvidia-smi", Interval: e.Sampling.Interval}
-	if o.SMI == nil {
-		w.note("nvidia-smi is not on PATH, so device memory was not logged")
-		return w
-	}
-	all, err := o.SMI.List(ctx)
+	src, name, fallback, err := chooseSource(ctx, e.Sampling.Source, o)
+	w.watch = &record.Watch{Source: name, Interval: e.Sampling.Interval}
+	w.note(fallback)
 	if err != nil {
-		w.note(err.Error())
+		w.note(fmt.Sprintf("device memory was not logged: %v", err))
+		o.warn(fmt.Sprintf("%s: device memory will be missing: %v", e.Name, err))
+		return w, nil
 	}
-	devices, problems := device.Resolve(e.Devices, all)
-	w.watch.Notes = append(w.watch.Notes, problems...)
-	w.watch.Devices = devices
-	if len(devices) == 0 {
+	if w.watch.Devices = w.resolve(ctx, src, e.Devices); len(w.watch.Devices) == 0 {
 		w.note("none of the experiment's devices could be found, so device memory was not logged")
-		return w
+		return w, nil
 	}
-	w.start(ctx, e, token, o)
-	return w
+	if doubt := orderDoubt(ctx, src, e); doubt != "" {
+		w.note(doubt)
+		o.warn(e.Name + ": " + doubt)
+	}
+	notes, err := await(ctx, src, w.watch.Devices, e, o)
+	w.watch.Notes = append(w.watch.Notes, notes...)
+	if err != nil {
+		return w, err
+	}
+	if w.log, err = src.start(ctx, w.watch.Devices, e, watchEnv(o, token), w.watch); err != nil {
+		w.note(fmt.Sprintf("device memory was not logged: %v", err))
+	}
+	return w, ctx.Err()
 }
 
-func (w *deviceWatch) start(ctx context.Context, e experiment.Experiment, token string, o Options) {
-	levels, err := o.SMI.Read(ctx, w.watch.Devices)
+func (w *deviceWatch) resolve(ctx context.Context, src deviceSource, entries []string) []device.Device {
+	all, err := src.survey(ctx)
 	if err != nil {
 		w.note(err.Error())
 	}
-	for _, level := range levels {
-		w.watch.Baseline = append(w.watch.Baseline, record.Baseline(level))
+	known := make([]device.Device, len(all))
+	for i, o := range all {
+		known[i] = o.Device
 	}
-	env := append(slices.Clone(o.Environ), local.FamilyEnv+"="+local.WatchToken(token))
-	w.logger, err = o.SMI.Log(ctx, w.watch.Devices, e.Sampling.Interval, w.file, env)
-	if err != nil {
-		w.note(err.Error())
-		return
-	}
-	w.watch.Notes = append(w.watch.Notes, w.logger.Notes()...)
+	devices, problems := device.Resolve(entries, known)
+	w.watch.Notes = append(w.watch.Notes, problems...)
+	return devices
 }
 
-func (w *deviceWatch) note(sentence string) { w.watch.Notes = append(w.watch.Notes, sentence) }
+// orderDoubt says that CUDA may count the devices in another order than the driver, where
+// the models differ and an experiment names its devices by number.
+func orderDoubt(ctx context.Context, src deviceSource, e experiment.Experiment) string {
+	order := e.Env["CUDA_DEVICE_ORDER"]
+	byNumber := slices.ContainsFunc(e.Devices, func(entry string) bool { _, ok := device.EntryIndex(entry); return ok })
+	if order == "PCI_BUS_ID" || !byNumber {
+		return ""
+	}
+	all, err := src.survey(ctx)
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	if !slices.ContainsFunc(all, func(o occupied) bool { return o.Name != all[0].Name }) {
+		return ""
+	}
+	return fmt.Sprintf("CUDA_DEVICE_ORDER is %q and the models differ: device memory may be of another device than the trainer's (name devices by UUID, or unset it)", order)
+}
 
-// stop ends the logger and returns what there is to say of it; nil where nothing was to be watched.
-func (w *deviceWatch) stop() *record.Watch {
-	if w.logger == nil {
+func (w *deviceWatch) note(sentence string) {
+	if sentence != "" {
+		w.watch.Notes = append(w.watch.Notes, sentence)
+	}
+}
+
+// stop ends the log and returns what there is to say of it; nil where nothing was to be
+// watched. family is every process of the experiment that was seen.
+func (w *deviceWatch) stop(family []int) *record.Watch {
+	if w.log == nil {
 		return w.watch
 	}
-	exit, err := w.logger.Stop()
-	if err != nil {
-		w.note(fmt.Sprintf("the logger could not be ended: %v", err))
-	}
-	w.watch.Exit = exit
+	w.log.stop(w.watch)
+	w.note(unseen(w.watch.Summary, family))
 	return w.watch
+}
+
+// unseen says that none of the experiment's processes was ever seen on a device that was
+// logged for it: the log may then be of another device than the trainer's.
+func unseen(s *device.Summary, family []int) string {
+	if s == nil || len(family) == 0 {
+		return ""
+	}
+	for _, d := range s.Devices {
+		others := false
+		for _, p := range slices.Concat(d.Peak.Processes, d.ProcessPeak.Processes) {
+			if slices.Contains(family, p.PID) {
+				return ""
+			}
+			others = true
+		}
+		if !others {
+			return "" // no list, or nobody: nothing is proved
+		}
+	}
+	return "none of the experiment's processes was seen on the devices that were logged: the memory may be another's, or the pids are of another namespace"
 }
 
 // tailBytes is enough for the last rows of eight devices.
@@ -90,17 +137,16 @@ const tailBytes = 2048
 
 // now returns the memory in use over the experiment's devices, or nil where it is not known.
 func (w *deviceWatch) now() *unit.Bytes {
-	if w.logger == nil {
+	if w.log == nil {
 		return nil
 	}
-	text := tail(w.file, tailBytes)
-	_, rows, found := bytes.Cut(text, []byte("\n"))
+	_, rows, found := bytes.Cut(tail(w.file, tailBytes), []byte("\n"))
 	if !found {
 		return nil
 	}
 	last := map[int]unit.Bytes{}
-	header := strings.NewReader(device.LogHeader + "\n" + string(rows))
-	if _, err := device.ReadLog(header, func(r device.Reading) { last[r.Index] = r.Used }); err != nil || len(last) == 0 {
+	log := strings.NewReader(device.LogHeader + "\n" + string(rows))
+	if _, err := device.ReadLog(log, func(r device.Reading) { last[r.Index] = r.Used }); err != nil || len(last) == 0 {
 		return nil
 	}
 	var sum unit.Bytes
@@ -133,6 +179,15 @@ func size(path string) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// notStarted turns the reason for not starting into the words of an ending.
+func notStarted(err error) (text string, interrupted bool) {
+	var busy busyError
+	if errors.As(err, &busy) {
+		return busy.Error(), false
+	}
+	return err.Error(), true
 }
 
 // tick is how often a running experiment is looked at.

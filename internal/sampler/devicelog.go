@@ -18,7 +18,7 @@ import (
 const (
 	MemoryFile  = "gpu_memory_logs.csv"  // the columns and spelling of nvidia-smi
 	ProcessFile = "gpu_process_logs.csv" // the whole list of a device at each change
-	StateFile   = "gpu_state_logs.csv"   // once a second
+	StateFile   = "gpu_state_logs.csv"   // every five seconds
 )
 
 // What stands in the first line of each. The memory log is what

@@ -36,7 +36,7 @@ const (
 	DefaultDeviceInterval = 100 * time.Millisecond
 	heartbeat             = time.Second
 	processesEvery        = 100 * time.Millisecond
-	stateEvery            = time.Second
+	stateEvery            = 5 * time.Second // power and clocks cost milliseconds to read
 )
 
 // Devices samples the memory of devices.

@@ -224,16 +224,16 @@ func TestWhatCostsMoreIsReadLessOftenAndInTurns(t *testing.T) {
 	for i := range watched {
 		watched[i].Index = i
 	}
-	_, logs := sampled(t, src, 10*time.Millisecond, 3005*time.Millisecond, watched...)
-	if src.processes < 4*30 || src.processes > 4*33 {
-		t.Errorf("processes were asked for %d times in 3 s, want about 4 x 31", src.processes)
+	_, logs := sampled(t, src, 10*time.Millisecond, 15005*time.Millisecond, watched...)
+	if src.processes < 4*150 || src.processes > 4*153 {
+		t.Errorf("processes were asked for %d times in 15 s, want about 4 x 151", src.processes)
 	}
 	if src.states < 4*4 || src.states > 4*5 {
-		t.Errorf("states were asked for %d times in 3 s, want 4 x 5 at most", src.states)
+		t.Errorf("states were asked for %d times in 15 s, want 4 x 5 at most", src.states)
 	}
 	perTime := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSpace(logs[2].String()), "\n") {
-		if stamp, _, _ := strings.Cut(line, ","); i > 4 && !strings.HasSuffix(stamp, "03.005") {
+		if stamp, _, _ := strings.Cut(line, ","); i > 4 && !strings.HasSuffix(stamp, "15.005") {
 			perTime[stamp]++
 		}
 	}

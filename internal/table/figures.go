@@ -11,6 +11,7 @@ import (
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 	"tunebench/internal/record"
+	"tunebench/internal/unit"
 )
 
 // HostNotes is what the notes on the host's memory begin with.
@@ -18,8 +19,9 @@ const HostNotes = "host memory"
 
 // The logs inside an experiment's folder.
 const (
-	deviceLog = "gpu_memory_logs.csv"
-	hostLog   = "host_memory_logs.csv"
+	deviceLog  = "gpu_memory_logs.csv"
+	hostLog    = "host_memory_logs.csv"
+	processLog = "gpu_process_logs.csv"
 )
 
 // Options says how figures are computed.
@@ -30,23 +32,25 @@ type Options struct {
 // addMemory adds the figures of memory. They are computed here, from the logs and the
 // trainer's metrics, and kept nowhere. Of an experiment that still runs there are
 // none: its peak may be yet to come.
-func (r *Row) addMemory(root *os.Root, rec record.Record, o Options) {
+func (r *Row) addMemory(root *os.Root, rec record.Record, p inside, o Options) {
 	if r.Status == outcome.Running {
 		return
 	}
-	nvidia := r.addDevices(root, rec)
+	r.Memory = r.readDevices(root, rec)
 	if o.Stages == "" {
 		o.Stages = memory.StagesSeed
 	}
-	allocated, peak, doubts := memory.Torch(rec.Metrics, o.Stages)
-	r.addNumber(Result, memory.TorchAllocated, allocated)
-	r.addNumber(Result, memory.TorchPeak, peak)
-	r.note("torch memory", doubts...)
-	r.note("GPU memory", memory.Compare(nvidia, peak)...)
+	peak := r.addTorch(rec, p, o)
+	if len(p.uses) == 0 {
+		r.note("GPU memory", memory.Compare(r.Memory, peak)...)
+	}
+	r.addLedger(root, rec, p)
+	r.addDevices(rec)
 	r.addHost(root, rec)
 }
 
-func (r *Row) addDevices(root *os.Root, rec record.Record) memory.NvidiaFigures {
+// readDevices reads what was seen of the devices' memory.
+func (r *Row) readDevices(root *os.Root, rec record.Record) memory.NvidiaFigures {
 	var figures memory.NvidiaFigures
 	gap := readLog(root, deviceLog, func(log io.Reader) {
 		figures = memory.Nvidia(log, watched(rec.Watch))
@@ -57,22 +61,77 @@ func (r *Row) addDevices(root *os.Root, rec record.Record) memory.NvidiaFigures 
 			figures.Reserved = metric.Missing(gap + "; the logger ended by itself: " + rec.Watch.Exit)
 		}
 	}
-	r.addNumber(Result, memory.NvidiaReserved, figures.Reserved)
-	if figures.Name == "" {
-		figures.Name = models(rec.Watch)
+	if rec.Watch == nil || rec.Watch.Summary == nil {
+		return figures
 	}
-	r.addText(Setting, memory.DeviceName, figures.Name)
-	r.note("GPU memory", figures.Doubts...)
-	return figures
+	run := memory.Run{Started: rec.Started, Ended: rec.Started.Add(rec.Duration)}
+	return memory.Watched(*rec.Watch.Summary, figures, run)
+}
+
+// addDevices adds the cells of the devices' memory. Those that the first harness did
+// not have stand only where we watched.
+func (r *Row) addDevices(rec record.Record) {
+	f := r.Memory
+	r.addNumber(Result, memory.NvidiaReserved, f.Reserved)
+	if f.Name == "" {
+		f.Name = models(rec.Watch)
+	}
+	r.addText(Setting, memory.DeviceName, f.Name)
+	r.note("GPU memory", f.Doubts...)
+	for _, text := range f.Remarks {
+		r.Remarks = append(r.Remarks, "GPU memory: "+text)
+	}
+	if rec.Watch == nil {
+		return
+	}
+	largest, ok := f.Largest()
+	grown, on := metric.Missing(f.Reserved.Gap), ""
+	if ok {
+		grown, on = inBytes(largest.Reserved), largest.ID()
+	}
+	r.addNumber(Result, memory.NvidiaMax, grown)
+	r.addText(Result, memory.NvidiaMaxOn, on)
+	r.addNumber(Result, memory.NvidiaMean, inBytes(f.MeanGrowth()))
+	r.addText(Result, memory.NvidiaSource, sources(f))
+	if s := rec.Watch.Summary; s != nil {
+		r.addNumber(Result, memory.Energy, memory.Joules(*s))
+	}
+}
+
+func inBytes(mib metric.Value) metric.Value {
+	if !mib.Known() {
+		return mib
+	}
+	return metric.Of(mib.Number * float64(unit.MiB))
+}
+
+// sources names the counters of the devices, each once.
+func sources(f memory.NvidiaFigures) string {
+	var all []string
+	for _, d := range f.Devices {
+		all = append(all, d.Source)
+	}
+	return strings.Join(distinct(all), "; ")
 }
 
 func watched(w *record.Watch) memory.NvidiaOptions {
 	if w == nil {
 		return memory.NvidiaOptions{}
 	}
-	o := memory.NvidiaOptions{BaselineSource: w.Source, LoggerExit: w.Exit}
+	o := memory.NvidiaOptions{BaselineSource: w.Source, LogSource: w.Source, LoggerExit: w.Exit}
+	if w.Summary != nil && w.Summary.Exit != "" {
+		o.LoggerExit = w.Summary.Exit
+	}
 	for _, b := range w.Baseline {
 		o.Baselines = append(o.Baselines, device.Level{Index: b.Index, Used: b.Used})
+	}
+	if w.Summary == nil || len(o.Baselines) > 0 {
+		return o
+	}
+	for _, d := range w.Summary.Devices {
+		if d.Source != device.FromProcesses && d.Baseline.Used.Known() {
+			o.Baselines = append(o.Baselines, device.Level{Index: d.Index, Used: d.Baseline.Used})
+		}
 	}
 	return o
 }
@@ -109,6 +168,9 @@ func (r *Row) addHost(root *os.Root, rec record.Record) {
 	r.addNumber(Result, memory.HostPeakPSS, figures.PeakPSS)
 	r.addNumber(Result, memory.HostPeakRSS, figures.PeakRSS)
 	r.note(HostNotes, figures.Doubts...)
+	if len(figures.Doubts) > 0 {
+		r.HostMark = memory.Doubtful
+	}
 }
 
 // readLog hands the log to read as a stream and returns why it cannot, if it cannot.
@@ -129,4 +191,22 @@ func (r *Row) note(about string, notes ...string) {
 	for _, n := range notes {
 		r.Notes = append(r.Notes, about+": "+n)
 	}
+}
+
+// readProcesses adds what the log of the devices' processes says of foreign ones.
+func (r *Row) readProcesses(root *os.Root, pids []int) {
+	if _, err := root.Stat(processLog); err != nil {
+		return
+	}
+	var spans []memory.ProcessSpan
+	gap := readLog(root, processLog, func(log io.Reader) {
+		var err error
+		if spans, err = memory.Processes(log); err != nil {
+			r.note("GPU memory", fmt.Sprintf("%s could not be read to its end: %v", processLog, err))
+		}
+	})
+	if gap != "" {
+		r.note("GPU memory", gap)
+	}
+	r.Memory.Foreign(spans, pids)
 }

@@ -93,13 +93,16 @@ func (r *Row) fill(root *os.Root, rec record.Record, f frameworks, o Options) {
 	r.Notes = recordNotes(rec)
 	r.addOwn(rec)
 	r.addAsked(rec.Experiment, f)
-	r.addMemory(root, rec, o)
+	p := r.readProbe(root, rec)
+	rec.Metrics = exact(rec, p)
+	r.addMemory(root, rec, p, o)
 	r.addMetrics(rec)
 	for _, s := range rec.Experiment.Settings {
 		r.addText(Setting, s.Name, strings.Join(s.Values, " "))
 	}
-	r.Notes = distinct(r.Notes)
-	r.addText(Own, "notes", strings.Join(append(r.gaps(), r.Notes...), "; "))
+	r.addVersions(rec, p)
+	r.Notes, r.Remarks = distinct(r.Notes), distinct(r.Remarks)
+	r.addText(Own, "notes", strings.Join(slices.Concat(r.gaps(), r.Notes, r.Remarks), "; "))
 }
 
 // gaps says for each result that has no number why it has none.

@@ -9,6 +9,7 @@ package table
 import (
 	"slices"
 
+	"tunebench/internal/memory"
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 )
@@ -49,6 +50,13 @@ type Row struct {
 	Reason     string         // one line on why it did not end ok; empty for ok
 	Cells      []Cell         // with unique names, in the order in which they were found
 	Notes      []string       // doubts that the reader should know
+	Remarks    []string       // what a reader may want to know and need not doubt
+	Exceptions []string       // what ended processes, as the probe saw it
+
+	Memory    memory.NvidiaFigures // of the devices; without one where nothing was seen of them
+	Ledger    []memory.Ledger      // what each device held at its peak and who held it
+	TorchMark memory.Mark          // of torch's memory at the Trainer's stages
+	HostMark  memory.Mark          // of the host's memory
 }
 
 // Cell returns the cell of that name; ok is false where the row has none.

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"tunebench/internal/device"
+	"tunebench/internal/device/smi"
+	"tunebench/internal/executor/local"
+	"tunebench/internal/experiment"
+	"tunebench/internal/outcome"
+	"tunebench/internal/record"
+	"tunebench/internal/report"
+	"tunebench/internal/runner"
+	"tunebench/internal/table"
+)
+
+// The exit codes of measure for its own failures, as env(1) and timeout(1) have them;
+// all others are the command's.
+const (
+	exitMeasureFailed  = 125
+	exitNotExecutable  = 126
+	exitNotFound       = 127
+	exitSignalledAbove = 128
+)
+
+func newMeasure(s System) *cobra.Command {
+	f := &planFlags{}
+	var out string
+	cmd := &cobra.Command{
+		Use:   "measure [flags] -- COMMAND...",
+		Short: "Run any command and say what memory it took",
+		Long: "Run a command with the samplers, the probe and the ledger of run around it, like time -v for GPUs.\n" +
+			"Its standard input, output and error output are untouched; the figures follow on standard error after\n" +
+			"its end. The exit code is the command's own, 125 where tunebench failed, 126 where the command is not\n" +
+			"executable, 127 where it is not found, 128+n where signal n ended it.",
+		Example: "  tunebench measure -- python train.py --batch 8\n  tunebench measure -o measured --interval 10ms -- torchrun --nproc_per_node 2 train.py",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &exitError{code: exitMeasureFailed, err: errors.New("measure wants a command: tunebench measure -- COMMAND...")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return measure(cmd.Context(), s, args, out, f)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the record, an experiment's folder (default: none is kept)")
+	cmd.Flags().StringVar(&f.gpus, "gpus", "auto", "devices to watch and to show the command: auto (all that are visible), or numbers among these, or UUIDs")
+	addSampling(cmd.Flags(), s, f)
+	return cmd
+}
+
+func measure(ctx context.Context, s System, argv []string, out string, f *planFlags) error {
+	m, cleanUp, err := measurement(ctx, s, argv, out, f)
+	if err != nil {
+		return asMeasureFailure(err)
+	}
+	defer cleanUp()
+	// The terminal sends its signals to the command as well, which decides; tunebench
+	// must live to report.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(interrupts)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	options, err := measureOptions(s)
+	if err != nil {
+		return asMeasureFailure(err)
+	}
+	rec, err := runner.Measure(ctx, m, options)
+	if err != nil {
+		return asMeasureFailure(err)
+	}
+	if err := showMeasured(s, m.Dir); err != nil {
+		return asMeasureFailure(err)
+	}
+	return measuredExit(rec)
+}
+
+func asMeasureFailure(err error) error { return &exitError{code: exitMeasureFailed, err: err} }
+
+func measureOptions(s System) (runner.Options, error) {
+	found, err := findSMI(s)
+	if err != nil {
+		return runner.Options{}, err
+	}
+	path, err := self()
+	if err != nil {
+		return runner.Options{}, err
+	}
+	return runner.Options{
+		Self: path, Version: version(), Environ: s.Environ, SMI: found, NVML: s.Getenv(nvmlVariable), Listener: listener(s, false),
+	}, nil
+}
+
+// measurement turns the flags into a request; cleanUp removes a folder that nobody asked to keep.
+func measurement(ctx context.Context, s System, argv []string, out string, f *planFlags) (m runner.Measurement, cleanUp func(), err error) {
+	sampling, err := f.sampling()
+	if err != nil {
+		return m, nil, err
+	}
+	// The tracker is a setting of the Trainer, which is the command's own business.
+	sampling.Memory = slices.DeleteFunc(sampling.Memory, func(kind string) bool { return kind == experiment.MemoryTracker })
+	seen, err := watchedDevices(ctx, s, f)
+	if err != nil {
+		return m, nil, err
+	}
+	stdio, err := standardFiles(s)
+	if err != nil {
+		return m, nil, err
+	}
+	dir, cleanUp, err := measureFolder(out)
+	if err != nil {
+		return m, nil, err
+	}
+	return runner.Measurement{
+		Argv: argv, Dir: dir, Devices: seen.entries, Env: measureEnv(s, f, seen), Sampling: sampling, Stdio: stdio,
+	}, cleanUp, nil
+}
+
+// watchedDevices asks NVML where there is no nvidia-smi to ask.
+func watchedDevices(ctx context.Context, s System, f *planFlags) (visible, error) {
+	found, err := smi.Find(s.Environ)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return visible{}, fmt.Errorf("look for nvidia-smi: %w", err)
+	}
+	return asker{smi: found, nvml: nvmlConfig(s)}.devices(ctx, s, f.gpus)
+}
+
+// measureEnv is what is set on top of the command's environment: the order of devices
+// in which tunebench counts, and the devices where the caller chose some.
+func measureEnv(s System, f *planFlags, seen visible) map[string]string {
+	env := map[string]string{"CUDA_DEVICE_ORDER": cmp.Or(s.Getenv("CUDA_DEVICE_ORDER"), "PCI_BUS_ID")}
+	if f.gpus != "auto" {
+		env["CUDA_VISIBLE_DEVICES"] = device.Visible{Entries: seen.entries}.Join(len(seen.entries))
+	}
+	return env
+}
+
+// standardFiles returns the files to hand to the command untouched.
+func standardFiles(s System) (local.Stdio, error) {
+	in, isFile := s.Stdin.(*os.File)
+	out, outIsFile := s.Stdout.(*os.File)
+	errs, errsIsFile := s.Stderr.(*os.File)
+	if !isFile || !outIsFile || !errsIsFile {
+		return local.Stdio{}, errors.New("measure hands its standard files on, which must be files")
+	}
+	return local.Stdio{In: in, Out: out, Err: errs}, nil
+}
+
+func measureFolder(out string) (dir string, cleanUp func(), err error) {
+	if out == "" {
+		dir, err = os.MkdirTemp("", "tunebench-measure-")
+		if err != nil {
+			return "", nil, fmt.Errorf("make a folder for the readings: %w", err)
+		}
+		return dir, func() { _ = os.RemoveAll(dir) }, nil // a leftover in the temporary files harms nobody
+	}
+	if dir, err = absolute(out); err != nil {
+		return "", nil, err
+	}
+	if holdsResults(dir) {
+		return "", nil, fmt.Errorf("%s holds an experiment already: choose another folder with -o", out)
+	}
+	return dir, func() {}, nil
+}
+
+// showMeasured writes the figures to standard error.
+func showMeasured(s System, dir string) error {
+	gathered, err := table.Gather([]string{dir}, table.Options{})
+	if err != nil {
+		return err
+	}
+	for _, row := range gathered.Rows {
+		if err := report.Measured(s.Stderr, row, terminalWidth(s.Stderr)); err != nil {
+			return fmt.Errorf("print the figures: %w", err)
+		}
+	}
+	return nil
+}
+
+// measuredExit passes the command's own end on.
+func measuredExit(rec record.Record) error {
+	ending := rec.Outcome.Ending
+	switch {
+	case ending.StartError != "":
+		code := exitMeasureFailed
+		switch rec.StartFailure {
+		case record.NotFound:
+			code = exitNotFound
+		case record.NotExecutable:
+			code = exitNotExecutable
+		}
+		return &exitError{code: code, err: errors.New(ending.StartError)}
+	case ending.Signal != "":
+		return &exitError{code: exitSignalledAbove + int(unix.SignalNum(ending.Signal))}
+	case ending.ExitCode != nil && *ending.ExitCode != 0:
+		return &exitError{code: *ending.ExitCode}
+	case rec.Outcome.Status == outcome.Interrupted:
+		return &exitError{code: ExitInterrupted}
+	}
+	return nil
+}

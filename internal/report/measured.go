@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tunebench/internal/memory"
+	"tunebench/internal/metric"
+	"tunebench/internal/outcome"
+	"tunebench/internal/table"
+	"tunebench/internal/unit"
+)
+
+// Measured writes what was measured of one command, no line wider than width columns where
+// the figures allow it: how it ended, the host's memory, each device's peak, and who held it.
+func Measured(w io.Writer, row table.Row, width int) error {
+	var out strings.Builder
+	writeEnd(&out, row, width)
+	writeHost(&out, row, width)
+	writePeaks(&out, row, width)
+	writeLedger(&out, row, width)
+	writeMeasuredNotes(&out, row, width)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeEnd says how the command ended and how long it took.
+func writeEnd(out *strings.Builder, row table.Row, width int) {
+	end := "exit status " + orDash(row.Text("exit_code"))
+	if signal := row.Text("signal"); signal != "" {
+		end = "ended by " + plain(signal)
+	}
+	if s := row.Number("duration_seconds"); s.Known() {
+		end += " after " + time.Duration(s.Number*float64(time.Second)).Round(time.Millisecond).String()
+	}
+	writeWrapped(out, end, "  ", width)
+	if row.Status != outcome.OK && row.Status != outcome.NoMetrics && row.Reason != "" {
+		writeWrapped(out, clip(plain(row.Reason)), "  ", width)
+	}
+	for _, text := range row.Exceptions {
+		writeWrapped(out, clip(plain(text)), "  ", width)
+	}
+}
+
+func writeHost(out *strings.Builder, row table.Row, width int) {
+	figure := func(name string) string {
+		if v := row.Number(name); v.Known() {
+			return row.HostMark.String() + unit.Bytes(v.Number).String()
+		}
+		return dash
+	}
+	writeWrapped(out, fmt.Sprintf("host memory at its peak: %s (PSS), %s (RSS)", figure(memory.HostPeakPSS), figure(memory.HostPeakRSS)), "  ", width)
+}
+
+// writePeaks writes a line for each device.
+func writePeaks(out *strings.Builder, row table.Row, width int) {
+	if len(row.Memory.Devices) == 0 {
+		if _, asked := row.Cell(memory.NvidiaReserved); asked {
+			writeWrapped(out, "no device memory: "+plain(row.Number(memory.NvidiaReserved).Gap), "  ", width)
+		}
+		return
+	}
+	columns := []column{{header: "device", least: minWord}, {header: "source"}, {header: "baseline", right: true},
+		{header: "peak", right: true}, {header: "growth", right: true}, {header: "mean", right: true}, {header: "model", least: minModel}}
+	for _, d := range row.Memory.Devices {
+		growth := whole(d.Reserved)
+		if d.Reserved.Known() {
+			growth = d.Mark.String() + growth
+		}
+		for i, cell := range []string{d.ID(), orDash(d.Source), whole(d.Baseline), whole(d.Peak), growth, whole(d.Mean), orDash(d.Name)} {
+			columns[i].cells = append(columns[i].cells, cell)
+		}
+	}
+	out.WriteString("\n")
+	writeWrapped(out, "device memory in MiB; "+paceText(row.Memory.Sampling)+"mean: over time", "  ", width)
+	writeColumns(out, columns, len(row.Memory.Devices), width)
+	if v := row.Number(memory.Energy); v.Known() {
+		writeWrapped(out, "energy of the devices: "+speed(v.Number)+" J", "  ", width)
+	}
+}
+
+// paceText says how the samples were taken, as far as it is known.
+func paceText(s memory.Sampling) string {
+	if s.Samples == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d samples", s.Samples)
+	if s.Interval > 0 {
+		text += " every " + s.Interval.String()
+	}
+	if s.Achieved > 0 {
+		text += " (achieved: " + s.Achieved.Round(10*time.Microsecond).String() + ")"
+	}
+	return text + ", " + strconv.Itoa(s.Lost) + " lost; "
+}
+
+// whole spells MiB.
+func whole(mib metric.Value) string {
+	if !mib.Known() {
+		return dash
+	}
+	return mebibytes(metric.Of(mib.Number * float64(unit.MiB)))
+}
+
+func writeLedger(out *strings.Builder, row table.Row, width int) {
+	if !slices.ContainsFunc(row.Ledger, tells) {
+		return
+	}
+	columns := []column{{header: "held by", least: minModel}}
+	for _, term := range ledgerTerms() {
+		columns = append(columns, column{header: term, right: true})
+	}
+	rows := 0
+	for _, l := range row.Ledger {
+		for _, line := range ledgerLines(l) {
+			rows++
+			for i, cell := range append([]string{line.holder}, line.cells...) {
+				columns[i].cells = append(columns[i].cells, cell)
+			}
+		}
+	}
+	out.WriteString("\n")
+	writeWrapped(out, ledgerText, "  ", width)
+	writeColumns(out, columns, rows, width)
+}
+
+func writeColumns(out *strings.Builder, columns []column, rows, width int) {
+	gap := fit(columns, width)
+	for i := -1; i < rows; i++ {
+		out.WriteString(textLine(columns, i, gap) + "\n")
+	}
+}
+
+// writeMeasuredNotes writes what a reader should know: all of it, since there is no other
+// place to look it up.
+func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
+	var notes []string
+	for _, d := range row.Memory.Devices {
+		if !d.Reserved.Known() {
+			notes = append(notes, "growth: "+d.Reserved.Gap)
+		}
+	}
+	notes = append(notes, slices.Concat(row.Notes, row.Remarks)...)
+	for _, l := range row.Ledger {
+		if tells(l) {
+			notes = append(notes, ledgerNotes(l)...)
+		}
+	}
+	var kept []string
+	for _, n := range notes {
+		if !slices.Contains(kept, n) {
+			kept = append(kept, n)
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	out.WriteString("\n")
+	if text := marks(lines(table.Table{Rows: []table.Row{row}})); text != "" {
+		writeWrapped(out, text, "  ", width)
+	}
+	for _, n := range kept {
+		writeWrapped(out, "- "+clip(plain(n)), "  ", width)
+	}
+}
