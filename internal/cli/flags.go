@@ -148,21 +148,8 @@ func (f *planFlags) check() error {
 			return fmt.Errorf("--accelerate-config: %w", err)
 		}
 	}
-	for _, n := range f.numGPUs {
-		if n < 0 {
-			return fmt.Errorf("--num-gpus %d: want 0 (the CPU) or more", n)
-		}
-	}
-	for _, n := range f.batchSizes {
-		if n < 1 {
-			return fmt.Errorf("--batch-sizes %d: want at least 1", n)
-		}
-	}
-	if twice := repeated(f.numGPUs); twice != "" {
-		return fmt.Errorf("--num-gpus names %s twice", twice)
-	}
-	if twice := repeated(f.batchSizes); twice != "" {
-		return fmt.Errorf("--batch-sizes names %s twice", twice)
+	if err := f.checkAxes(); err != nil {
+		return err
 	}
 	if f.interval < time.Millisecond {
 		return fmt.Errorf("--interval %v: want at least 1ms", f.interval)
@@ -179,6 +166,27 @@ func (f *planFlags) check() error {
 	_, err := unit.ParseBytes(f.minFree)
 	if err != nil {
 		return fmt.Errorf("--min-free: %w", err)
+	}
+	return nil
+}
+
+// checkAxes finds mistakes in the axes of the matrix.
+func (f *planFlags) checkAxes() error {
+	for _, n := range f.numGPUs {
+		if n < 0 {
+			return fmt.Errorf("--num-gpus %d: want 0 (the CPU) or more", n)
+		}
+	}
+	for _, n := range f.batchSizes {
+		if n < 1 {
+			return fmt.Errorf("--batch-sizes %d: want at least 1", n)
+		}
+	}
+	if twice := repeated(f.numGPUs); twice != "" {
+		return fmt.Errorf("--num-gpus names %s twice", twice)
+	}
+	if twice := repeated(f.batchSizes); twice != "" {
+		return fmt.Errorf("--batch-sizes names %s twice", twice)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func newMeasure(s System) *cobra.Command {
 		Example: "  tunebench measure -- python train.py --batch 8\n  tunebench measure -o measured --interval 10ms -- torchrun --nproc_per_node 2 train.py",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &exitError{code: exitMeasureFailed, err: errors.New("measure wants a command: tunebench measure -- COMMAND...")}
+				return &exitError{code: exitMeasureFailed, err: errors.New("measure wants a command, such as tunebench measure -- python train.py")}
 			}
 			return nil
 		},

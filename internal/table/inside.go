@@ -212,11 +212,10 @@ func (r *Row) addLedger(root *os.Root, rec record.Record, p inside) {
 // addVersions adds the versions that a result depends on. They are neither asked for nor
 // measured, so they stand among our own cells.
 func (r *Row) addVersions(rec record.Record, p inside) {
-	for _, process := range p.report.Ranks() {
-		for _, v := range process.Versions {
+	if ranks := p.report.Ranks(); len(ranks) > 0 {
+		for _, v := range ranks[0].Versions {
 			r.addText(Own, "version_"+v.Name, v.Version)
 		}
-		break
 	}
 	if rec.Watch != nil && rec.Watch.Summary != nil && rec.Watch.Summary.Driver != "" {
 		r.addText(Own, "version_driver", rec.Watch.Summary.Driver)
