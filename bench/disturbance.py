@@ -152,13 +152,17 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--steps", type=int, default=16, help="in a block")
     parser.add_argument("--width", type=float, default=0.3, help="of zero, in %%, within which the interval must lie")
+    parser.add_argument("--samplers", default="nvml-10,nvml-1,smi-10,nothing", help="which, in order")
     args = parser.parse_args()
+    known = {"nvml-10": Tunebench(args.tunebench, 10), "nvml-1": Tunebench(args.tunebench, 1),
+             "smi-10": NvidiaSMI(10), "nothing": Nothing()}
+    samplers = [known[name] for name in args.samplers.split(",")]
     training = Training(args.layers, args.steps)
     for _ in range(5):
         training.block(PAUSE)  # warm up
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {args.layers} layers of the Mistral-7B shape, "
           f"{BATCH} x {SEQUENCE} tokens, blocks of {args.steps} steps, {training.block(PAUSE):.0f} tokens/s")
-    for sampler in (Tunebench(args.tunebench, 10), Tunebench(args.tunebench, 1), NvidiaSMI(10), Nothing()):
+    for sampler in samplers:
         compare(training, sampler, args.seconds, args.width)
 
 

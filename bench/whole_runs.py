@@ -2,7 +2,7 @@
 
 usage: whole_runs.py TUNEBENCH PYTHON OUT [--rounds N] [--batches 4,8]
 
-Each round trains the Mistral-7B shape with LoRA once with no memory measurement, once
+Each round trains 8 layers of the Mistral-7B shape with LoRA once with no memory measurement, once
 with the probe and once with the Trainer's own tracker, in an order that turns. The
 differences in tokens/s to the run without, of the same round, are printed with their
 95 % intervals. The first round warms up and does not count.
@@ -21,7 +21,7 @@ SCENARIO = """scenarios:
   - name: whole-run
     trainer: hf
     arguments:
-      model_name_or_path: "synthetic:mistral-7b"
+      model_name_or_path: "synthetic:mistral-7b?layers=8"
       torch_dtype: bfloat16
       bf16: True
       peft_method: lora
@@ -32,8 +32,8 @@ SCENARIO = """scenarios:
       gradient_checkpointing: True
       include_tokens_per_second: True
       logging_steps: 10
-      max_seq_len: 512
-      max_steps: 20
+      max_seq_len: 1024
+      max_steps: 30
       gradient_accumulation_steps: 1
 """
 

@@ -76,8 +76,9 @@ func run(ctx context.Context, e experiment.Experiment, c command, at place, devi
 	return ending, seen{host: notes, pids: slices.Sorted(maps.Keys(m.pids))}
 }
 
-// minHostInterval bounds the rate of host samples: /proc is read for every process.
-const minHostInterval = 20 * time.Millisecond
+// minHostInterval bounds the rate of host samples, whatever the devices' rate: /proc is
+// read for every process, and the host's memory moves slowly.
+const minHostInterval = 100 * time.Millisecond
 
 func hostInterval(e experiment.Experiment) time.Duration {
 	return max(minHostInterval, e.Sampling.Interval)

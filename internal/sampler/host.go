@@ -57,8 +57,8 @@ type HostOptions struct {
 
 // Bounds of sampling.
 const (
-	pssShare  = 50   // PSS is read no sooner than this many times what the last one took: 2 % of the time
-	pssHaste  = 10   // the same while the tree grows: a peak of PSS is wanted more than the time
+	pssShare  = 200  // PSS is read no sooner than this many times what the last one took: 0.5 % of the time
+	pssHaste  = 50   // the same while the tree grows: a peak of PSS is wanted more than the time
 	pssGrowth = 1.02 // of RSS over where PSS was last read, for haste
 	stopGrace = 5 * time.Second
 )

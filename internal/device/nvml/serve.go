@@ -20,8 +20,8 @@ import (
 // Bounds of the child.
 const (
 	stateEvery   = time.Second
-	finishWithin = 2 * time.Second       // for a call of the driver that is under way at the end
-	precise      = 10 * time.Millisecond // down from here the runtime's timers are too late
+	finishWithin = 2 * time.Second      // for a call of the driver that is under way at the end
+	precise      = 20 * time.Millisecond // down from here the runtime's timers, up to a millisecond late, are too late
 )
 
 // Serve is the main function of the child. It reads a request from stdin, answers with
@@ -152,7 +152,7 @@ func (c *child) prepare(s *session) (*watcher, *sampler.Devices, func() error, e
 	}
 	opts := sampler.DeviceOptions{Source: w, Devices: watched, Interval: c.req.Interval, Logs: logs}
 	if c.req.Interval > 0 && c.req.Interval <= precise {
-		opts.Wait = waitPrecisely()
+		opts.Wait = waitPrecisely(c.req.Interval)
 	}
 	d := sampler.NewDevices(opts)
 	c.work.began(d, notes)

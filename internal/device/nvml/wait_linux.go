@@ -9,16 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitPrecisely returns a way to wait that is some 60 us late and not up to a
-// millisecond, as timers of the runtime are, which sleep in whole milliseconds. The
-// thread sleeps without telling the runtime: told, it would wake another thread each
-// time to do its work, which costs twice the processor time of the sleep. So it is for
+// silentUpTo is the interval up to which a thread sleeps without telling the runtime.
+// Told, the runtime would wake another thread at each short sleep to do its work, which
+// costs more processor time than the sleep. Not told of longer ones, it takes the sleeper
+// for a busy goroutine and interrupts it every 10 ms, which costs more again.
+const silentUpTo = 2 * time.Millisecond
+
+// waitPrecisely returns a way to wait for the next of samples at that interval. It is
+// some 60 us late and not up to a millisecond, as timers of the runtime are. It is for
 // short waits, in a process that has little else to do; it does not look at the context.
 //
 // The goroutine that waits is bound to its thread, whose timer slack, 50 us by default,
 // is set to the least.
-func waitPrecisely() func(context.Context, time.Time) {
-	bound := false
+func waitPrecisely(interval time.Duration) func(context.Context, time.Time) {
+	bound, sleep := false, sleepTold
+	if interval <= silentUpTo {
+		sleep = sleepSilently
+	}
 	return func(_ context.Context, until time.Time) {
 		if !bound {
 			bound = true
@@ -31,8 +38,14 @@ func waitPrecisely() func(context.Context, time.Time) {
 	}
 }
 
-// sleep sleeps for d, or less where a signal comes.
-func sleep(d time.Duration) {
+// sleepTold sleeps for d, or less where a signal comes.
+func sleepTold(d time.Duration) {
+	ts := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // EINTR: the caller looks at the clock
+}
+
+// sleepSilently is sleepTold, but the runtime does not hear of it.
+func sleepSilently(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }

@@ -8,4 +8,4 @@ import (
 )
 
 // waitPrecisely has nothing better than the runtime's timers here.
-func waitPrecisely() func(context.Context, time.Time) { return nil }
+func waitPrecisely(time.Duration) func(context.Context, time.Time) { return nil }
