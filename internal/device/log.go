@@ -3,6 +3,9 @@ package device
 import (
 	"io"
 	"strings"
+	"time"
+
+	"tunebench/internal/unit"
 )
 
 // LogNotes is all that a memory log says beside its readings.
@@ -53,8 +56,11 @@ const (
 // last line without a line end is no data. The error is one of reading only: whatever
 // else is wrong with the text stands in the notes.
 func ReadLog(r io.Reader, each func(Reading)) (LogNotes, error) {
-	reader := logReader{each: each}
-	err := eachLine(r, reader.line)
+	return readLog(r, logReader{each: each})
+}
+
+func readLog(r io.Reader, reader logReader) (LogNotes, error) {
+	err := eachLine(r, reader.plainRow, reader.line)
 	reader.finish()
 	return reader.notes, err
 }
@@ -63,8 +69,11 @@ type logReader struct {
 	notes   LogNotes
 	columns columns
 	each    func(Reading)
+	plain   bool  // rows may be plain ones; see plainRow
+	clock   clock // reads the times of plain rows
+	slow    bool  // a test reads no row as a plain one
 
-	known    *Line // the first line that a driver is known to print of a failure
+	failure  *Line // the first line that a driver is known to print of a failure
 	trailing *Line // the first foreign line since the last reading
 }
 
@@ -83,6 +92,7 @@ func (l *logReader) line(number int, text string, whole bool) {
 	}
 	if c, ok := parseHeader(text); ok {
 		l.columns, l.notes.Header = c, true
+		l.plain = c.plain() && !l.slow
 		return
 	}
 	row, ok := l.columns.row(text)
@@ -103,17 +113,30 @@ func (l *logReader) row(row row, number int) {
 		seen.keep(clip(row.cell))
 		return
 	}
+	l.reading(seen, row.time, row.used)
+}
+
+// reading hands on a row with a number.
+func (l *logReader) reading(seen *Seen, at time.Time, used unit.Bytes) {
 	seen.Readings++
 	l.notes.Readings++
 	l.trailing = nil
-	l.each(Reading{Time: row.time, Index: row.index, Name: seen.Name, Used: row.used})
+	l.each(Reading{Time: at, Index: seen.Index, Name: seen.Name, Used: used})
+}
+
+// known returns the device of that index, or nil where the log has not named it yet.
+func (l *logReader) known(index int) *Seen {
+	for i := range l.notes.Devices {
+		if s := &l.notes.Devices[i]; s.Index == index {
+			return s
+		}
+	}
+	return nil
 }
 
 func (l *logReader) seen(row row) *Seen {
-	for i := range l.notes.Devices {
-		if s := &l.notes.Devices[i]; s.Index == row.index {
-			return s
-		}
+	if s := l.known(row.index); s != nil {
+		return s
 	}
 	l.notes.Devices = append(l.notes.Devices, Seen{Index: row.index, Name: row.name})
 	return &l.notes.Devices[len(l.notes.Devices)-1]

@@ -13,8 +13,8 @@ func (l *logReader) foreign(line Line) {
 	if len(l.notes.Foreign) < maxForeign {
 		l.notes.Foreign = append(l.notes.Foreign, line)
 	}
-	if l.known == nil && isDriverError(line.Text) {
-		l.known = &line
+	if l.failure == nil && isDriverError(line.Text) {
+		l.failure = &line
 	}
 	if l.trailing == nil {
 		l.trailing = &line
@@ -35,8 +35,8 @@ func (l *logReader) cut(line Line) {
 // then it is the last that was heard of the tool.
 func (l *logReader) finish() {
 	l.notes.ErrorLast = l.trailing != nil
-	l.notes.Error = l.known
-	if l.known == nil {
+	l.notes.Error = l.failure
+	if l.failure == nil {
 		l.notes.Error = l.trailing
 	}
 }
@@ -58,11 +58,15 @@ func isDriverError(text string) bool {
 }
 
 // eachLine hands on every line with its number and whether it ends in a line end. Of a
-// line longer than any row only the beginning is kept.
-func eachLine(r io.Reader, each func(number int, text string, whole bool)) error {
+// line longer than any row only the beginning is kept. Whole lines, with their ends, are
+// offered to first; those that it takes go no further.
+func eachLine(r io.Reader, first func(line []byte) bool, each func(number int, text string, whole bool)) error {
 	in := bufio.NewReaderSize(r, maxLineBytes)
 	for number := 1; ; number++ {
 		head, err := in.ReadSlice('\n')
+		if err == nil && first(head) {
+			continue
+		}
 		text := string(head)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = in.ReadSlice('\n')

@@ -20,7 +20,7 @@ import (
 // Bounds of the child.
 const (
 	stateEvery   = time.Second
-	finishWithin = 2 * time.Second      // for a call of the driver that is under way at the end
+	finishWithin = 2 * time.Second       // for a call of the driver that is under way at the end
 	precise      = 20 * time.Millisecond // down from here the runtime's timers, up to a millisecond late, are too late
 )
 
