@@ -24,8 +24,8 @@ func layers() [][]string {
 		{"device/host", "device/nvml", "device/smi", "probe"},
 		{"executor/local", "table"},
 		{"runner"},
-		{"report"},
-		{"live"},
+		{"page", "report"},
+		{"live", "web"},
 		{"cli"},
 	}
 }
@@ -36,7 +36,7 @@ func owners() map[string][]string {
 	return map[string][]string{
 		"os/exec":                      {"device/nvml", "device/smi", "executor/local"},
 		"go.yaml.in/yaml/v4":           {"scenario"},
-		"net/http":                     {},
+		"net/http":                     {"web"},
 		"github.com/ebitengine/purego": {"device/nvml"},
 		"github.com/spf13/cobra":       {"cli"},
 		"github.com/prometheus/procfs": {"device/host"},

@@ -1,0 +1,156 @@
+// Memory over time: of one experiment at a time, so that a page of hundreds draws few charts.
+let plots = [];
+// The curves of a row stand in the file; a live page asks for them.
+const fetched = new Map();
+const curvesOf = r => r.curves || fetched.get(r.name) || {};
+const decode = s => {
+  let x = 0, y = 0;
+  return [s.x.map(d => (x += d) / 1000), s.y.map(d => (y += d) * 1024)];
+};
+const groups = r => {
+  const all = curvesOf(r).series || [];
+  return [["Devices", all.filter(s => !s.h)], ["Host, the process tree", all.filter(s => s.h)]].filter(g => g[1].length);
+};
+const pick = name => {
+  state.pick = name; state.zoom = null;
+  $("pick").value = name;
+  markRow();
+  if (live) fetchCurves().then(drawTime);
+  else drawTime();
+};
+const current = () => data.rows.find(r => r.name === state.pick);
+const drawPicker = () => {
+  const rows = data.rows;
+  $("pick").replaceChildren(...rows.map(r => make("option", {value: r.name, text: title(r)})));
+  if (!current() && rows.length) state.pick = (rows.find(r => r.curves && (r.curves.series || []).length) || rows.find(r => r.status === "running") || rows[0]).name;
+  $("pick").value = state.pick;
+};
+
+// Zoom: all charts of the experiment show the same stretch of time.
+const span = () => {
+  let lo = Infinity, hi = -Infinity;
+  for (const p of plots) { const x = p.data[0]; if (x.length) { lo = Math.min(lo, x[0]); hi = Math.max(hi, x[x.length - 1]); } }
+  return lo < hi ? [lo, hi] : lo === hi ? [lo, lo + 1] : [0, 1];
+};
+let moving = false;
+const setZoom = range => {
+  const [lo, hi] = span();
+  if (range && range[0] <= lo && range[1] >= hi) range = null;
+  state.zoom = range;
+  moving = true;
+  const [min, max] = range || [lo, hi];
+  for (const p of plots) p.setScale("x", {min, max});
+  moving = false;
+  $("charts").dataset.zoom = range ? range.join(" ") : "";
+  for (const id of ["reset", "out", "earlier", "later"]) $(id).disabled = !range;
+};
+const scaleZoom = f => {
+  const [lo, hi] = span(), [a, b] = state.zoom || [lo, hi], mid = (a + b) / 2, half = Math.max((b - a) / 2 * f, (hi - lo) / 1e5);
+  setZoom([Math.max(lo, mid - half), Math.min(hi, mid + half)]);
+};
+const slide = by => {
+  if (!state.zoom) return;
+  const [lo, hi] = span(), [a, b] = state.zoom, d = Math.max(lo - a, Math.min(hi - b, (b - a) * by));
+  setZoom([a + d, b + d]);
+};
+const keys = {"+": () => scaleZoom(.5), "=": () => scaleZoom(.5), "-": () => scaleZoom(2), "0": () => setZoom(null), ArrowLeft: () => slide(-.3), ArrowRight: () => slide(.3)};
+$("charts").addEventListener("keydown", e => {
+  if (keys[e.key] && !e.ctrlKey && !e.metaKey && !e.altKey) { keys[e.key](); e.preventDefault(); }
+});
+$("in").onclick = () => scaleZoom(.5);
+$("out").onclick = () => scaleZoom(2);
+$("earlier").onclick = () => slide(-.5);
+$("later").onclick = () => slide(.5);
+$("reset").onclick = () => setZoom(null);
+$("pick").onchange = () => pick($("pick").value);
+const move = by => {
+  const rows = shown(), at = rows.findIndex(r => r.name === state.pick);
+  if (rows.length) pick(rows[(Math.max(at, 0) + by + rows.length) % rows.length].name);
+};
+$("prev").onclick = () => move(-1);
+$("next").onclick = () => move(1);
+
+// The training as a band with its steps as ticks, the other moments as dashed lines.
+const drawTraining = (u, c, k, px) => {
+  const {left, top, width, height} = u.bbox, a = u.valToPos(k.trained[0], "x", true), b = u.valToPos(k.trained[1], "x", true);
+  c.fillStyle = css("--tint"); c.fillRect(a, top, b - a, height);
+  c.fillStyle = css("--accent");
+  if (b > left && a < left + width) c.fillText("training", Math.max(a, left) + 5 * px, top + 3 * px);
+  let free = -Infinity;
+  for (const s of k.steps || []) {
+    const x = u.valToPos(k.trained[0] + s.s, "x", true), label = (free < 0 ? "step " : "") + s.n, w = c.measureText(label).width;
+    c.fillRect(x, top + height - 6 * px, px, 6 * px);
+    if (x - w > free && x - w > left) { c.fillText(label, x - w - 3 * px, top + height - 15 * px); free = x + 6 * px; }
+  }
+};
+const drawMarks = (u, c, k, px) => {
+  const {left, top, width, height} = u.bbox, taken = [];
+  c.strokeStyle = c.fillStyle = css("--soft"); c.lineWidth = px; c.setLineDash([3 * px, 3 * px]);
+  for (const m of k.marks || []) {
+    const x = Math.round(u.valToPos(m.s, "x", true)), w = c.measureText(m.n).width;
+    if (x < left - 1 || x > left + width + 1) continue;
+    c.beginPath(); c.moveTo(x, top); c.lineTo(x, top + height); c.stroke();
+    const at = x + w + 5 * px > left + width ? x - w - 4 * px : x + 4 * px;
+    let line = 1;
+    while (taken.some(t => t.line === line && at < t.to && at + w > t.from)) line++;
+    taken.push({line, from: at, to: at + w + 6 * px});
+    c.fillText(m.n, at, top + (3 + 14 * line) * px);
+  }
+};
+const moments = k => u => {
+  const c = u.ctx, {left, top, width, height} = u.bbox, px = devicePixelRatio;
+  c.save();
+  c.beginPath(); c.rect(left, top, width, height); c.clip();
+  c.font = 11 * px + "px system-ui, sans-serif"; c.textBaseline = "top"; c.textAlign = "left";
+  if (k.trained) drawTraining(u, c, k, px);
+  drawMarks(u, c, k, px);
+  c.restore();
+};
+const lines = list => list.map((s, i) => ({
+  label: s.n, stroke: css("--c" + i % 8), width: 1.75, dash: i >= 8 ? [6, 3] : undefined, spanGaps: true,
+  paths: uPlot.paths.stepped({align: 1}), points: {show: false}, value: (u, v) => v == null ? dash : memory(v) + " " + state.unit,
+}));
+const zoomedByHand = (u, key) => {
+  if (key === "x" && !moving && plots.includes(u)) setZoom([u.scales.x.min, u.scales.x.max]);
+};
+const chart = (r, [name, list], place) => {
+  const pairs = list.map(decode), scale = units[state.unit];
+  const axis = {stroke: css("--soft"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1, size: 4}, font: "12px system-ui, sans-serif"};
+  const u = new uPlot({
+    width: Math.max(240, place.clientWidth), height: narrow() ? 210 : 260, padding: [8, 8, 0, 0],
+    cursor: {drag: {x: true, y: false}, sync: {key: "time"}, points: {size: 6}},
+    scales: {x: {time: false}, y: {range: (u, lo, hi) => [0, (hi || 1) * 1.25]}},
+    series: [{label: "at", value: (u, v) => v == null ? dash : clock(v)}, ...lines(list)],
+    axes: [
+      {...axis, size: 30, values: (u, vs) => vs.map(v => +v.toPrecision(6) + " s")},
+      {...axis, size: state.unit === "B" ? 96 : 56, values: (u, vs) => vs.map(v => axisText(v, scale)), splits: (u, i, lo, hi) => ticks(lo, hi, scale)},
+    ],
+    hooks: {drawAxes: [moments(curvesOf(r))], setScale: [zoomedByHand]},
+  }, pairs.length > 1 ? uPlot.join(pairs) : pairs[0], place);
+  const over = u.root.querySelector(".u-over");
+  over.setAttribute("role", "img");
+  over.setAttribute("aria-label", name + ": memory over time of " + r.name + "; " + list.map((s, i) => s.n + " at most " + memory(largest(pairs[i][1])) + " " + state.unit).join(", "));
+  return u;
+};
+const trainingText = " The training is placed so that it ends with the trainer's exit, so it truly began a little earlier, by the time that saving and exiting took.";
+const drawTime = () => {
+  for (const p of plots) p.destroy();
+  plots = [];
+  $("charts").replaceChildren();
+  const r = current();
+  $("about").replaceChildren();
+  if (!r) { $("about").textContent = "There are no experiments yet."; return; }
+  const list = groups(r), k = curvesOf(r);
+  $("about").append(word(r), " ", asked(r));
+  for (const text of [r.reason, ...k.notes || []].filter(Boolean)) $("about").append(make("span", {class: "reason", text}));
+  if (!list.length) $("charts").append(nothing("No log of memory can be read beside this experiment" + (known(r.mem) ? "." : ": " + r.mem + ".")));
+  $("charts").className = list.length > 1 ? "two" : "";
+  const places = list.map(g => {
+    const place = make("div", {class: "chart"});
+    $("charts").append(make("div", {class: "panel"}, make("h3", {}, g[0] + " ", make("small", {text: state.unit})), place));
+    return place;
+  });
+  list.forEach((g, i) => plots.push(chart(r, g, places[i])));
+  setZoom(state.zoom);
+  $("timelegend").textContent = list.length ? "Drag over a chart to zoom, double-click for the whole run; with the keyboard: + \u2212 0 and the arrows. Long logs are thinned; the lowest and highest of each stretch are kept." + (k.trained ? trainingText : "") : "";
+};

@@ -1,0 +1,80 @@
+package page
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+
+	"tunebench/internal/outcome"
+	"tunebench/internal/record"
+	"tunebench/internal/table"
+)
+
+// Maker makes the data of a live page and remembers what cannot change any more. It is
+// not safe for use by several goroutines.
+type Maker struct {
+	options Options
+	seen    map[string]aside
+}
+
+// aside is what stands beside a row, with the record that it was made of.
+type aside struct {
+	record fs.FileInfo
+	beside beside
+}
+
+// NewMaker returns a maker that remembers nothing yet.
+func NewMaker(o Options) *Maker { return &Maker{options: o, seen: map[string]aside{}} }
+
+// Data returns the data of the live page: all rows, without the curves of their logs.
+func (m *Maker) Data(t table.Table) ([]byte, error) {
+	d := makeData(t, m.options)
+	for i, r := range t.Rows {
+		b := m.beside(r)
+		d.Rows[i].Tail, d.Rows[i].Env = b.Tail, environment(r, b.Record)
+	}
+	return encode(d)
+}
+
+// Curves returns what the page draws of the row that it calls name; ok is false where the
+// table has none of that name. A name is compared and never becomes a path.
+func Curves(t table.Table, name string) (data []byte, ok bool, err error) {
+	i := slices.Index(names(t), name)
+	if i < 0 {
+		return nil, false, nil
+	}
+	data, err = encode(readLogs(t.Rows[i], maxPoints).Curves)
+	return data, true, err
+}
+
+// beside reads the record and the end of stderr, unless the row is one that has ended and
+// was read before.
+func (m *Maker) beside(r table.Row) beside {
+	root, err := openFolder(r.Dir)
+	if err != nil {
+		return beside{}
+	}
+	defer root.Close()
+	info, err := root.Lstat(record.FileName)
+	old, ok := m.seen[r.Dir]
+	if ok && err == nil && sameFile(old.record, info) {
+		return old.beside
+	}
+	b := readBeside(root, r)
+	if err == nil && ended(r) {
+		m.seen[r.Dir] = aside{record: info, beside: b}
+	}
+	return b
+}
+
+func ended(r table.Row) bool {
+	switch r.Status {
+	case outcome.Running, outcome.Incomplete, outcome.Interrupted:
+		return false
+	}
+	return true
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
