@@ -64,7 +64,20 @@ func Command(s Start) (argv []string, portArg int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return append(append(argv, program[1:]...), args...), portArg, nil
+	target := program[1:]
+	if launcher == Torchrun {
+		target = behindDashes(target)
+	}
+	return append(append(argv, target...), args...), portArg, nil
+}
+
+// behindDashes puts what torchrun starts behind a double dash. Without it torchrun looks for
+// abbreviations of its own options among the trainer's: --r could be --role.
+func behindDashes(target []string) []string {
+	if target[0] == "-m" {
+		return slices.Insert(slices.Clone(target), 1, "--")
+	}
+	return slices.Insert(slices.Clone(target), 0, "--")
 }
 
 // ResolveLauncher returns the launcher that is really used: Accelerate, Torchrun, or
