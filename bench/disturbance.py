@@ -1,6 +1,6 @@
 """What sampling costs one training process: blocks of steps with a sampler on and off in turn.
 
-usage: disturbance.py TUNEBENCH [--seconds N] [--layers N] [--steps N] [--width PERCENT]
+usage: disturbance.py TUNEBENCH [--seconds N] [--layers N] [--steps N] [--width PERCENT] [--devices N]
 
 For each sampler it trains in pairs of blocks, one with it and one without, their order
 turned from pair to pair, until the 95 % interval of the difference in tokens/s lies
@@ -35,14 +35,14 @@ class Nothing:
 class Tunebench:
     """The sampling process of tunebench, as a run starts it."""
 
-    def __init__(self, binary, milliseconds):
-        self.binary, self.milliseconds = binary, milliseconds
-        self.name = f"tunebench, NVML at {milliseconds} ms"
+    def __init__(self, binary, milliseconds, devices):
+        self.binary, self.milliseconds, self.devices = binary, milliseconds, devices
+        self.name = f"tunebench, NVML at {milliseconds} ms, {devices} device(s)"
 
     def start(self):
         self.folder = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen([self.binary, "sample-devices"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        request = {"interval_ns": self.milliseconds * 1_000_000, "dir": self.folder.name, "devices": [{"index": 0}]}
+        request = {"interval_ns": self.milliseconds * 1_000_000, "dir": self.folder.name, "devices": [{"index": i} for i in range(self.devices)]}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         self.process.stdout.readline()  # the first sample was taken
@@ -152,9 +152,10 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--steps", type=int, default=16, help="in a block")
     parser.add_argument("--width", type=float, default=0.3, help="of zero, in %%, within which the interval must lie")
+    parser.add_argument("--devices", type=int, default=1, help="how many the sampler watches; the training is on the first")
     parser.add_argument("--samplers", default="nvml-10,nvml-1,smi-10,nothing", help="which, in order")
     args = parser.parse_args()
-    known = {"nvml-10": Tunebench(args.tunebench, 10), "nvml-1": Tunebench(args.tunebench, 1),
+    known = {"nvml-10": Tunebench(args.tunebench, 10, args.devices), "nvml-1": Tunebench(args.tunebench, 1, args.devices),
              "smi-10": NvidiaSMI(10), "nothing": Nothing()}
     samplers = [known[name] for name in args.samplers.split(",")]
     training = Training(args.layers, args.steps)

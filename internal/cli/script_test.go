@@ -5,6 +5,7 @@ package cli_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -43,6 +44,40 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// TestStoriesWithTorch runs the archives in testdata/python, whose trainers are real
+// programs of torch on the processor.
+func TestStoriesWithTorch(t *testing.T) {
+	t.Parallel()
+	python := os.Getenv("TUNEBENCH_TEST_PYTHON")
+	if python == "" {
+		t.Skip("needs TUNEBENCH_TEST_PYTHON: an absolute path of a Python with torch and transformers")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/python",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PYTHON", python)
+			env.Setenv("CUDA_VISIBLE_DEVICES", "")
+			env.Setenv("OMP_NUM_THREADS", "1")
+			port, err := freePort()
+			env.Setenv("PORT", port)
+			return err
+		},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		RequireExplicitExec: true,
+	})
+}
+
+// freePort is one that is free now, for ranks to meet at.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
 }
 
 // exits runs a program and demands an exit code: exits 3 tunebench run ...
