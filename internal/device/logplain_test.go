@@ -90,8 +90,8 @@ func TestLogsAreReadTheSameBothWays(t *testing.T) {
 	})
 }
 
+//nolint:paralleltest // what other tests allocate meanwhile would be counted
 func TestPlainRowsCostNoMemoryEach(t *testing.T) {
-	// Not parallel: other tests would allocate meanwhile.
 	const row = "2025/03/04 10:00:01.101, NVIDIA L4, 0, 21501 MiB\n"
 	reads := func(rows int) float64 {
 		text := header + strings.Repeat(row, rows)
