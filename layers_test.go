@@ -17,13 +17,13 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"metric", "unit"},
-		{"builtin", "device", "experiment"},
+		{"builtin", "device", "experiment", "folder"},
 		{"scenario", "trainer"},
 		{"matrix", "outcome"},
 		{"memory", "progress", "record", "sampler"},
-		{"device/host", "device/nvml", "device/smi", "probe"},
+		{"curve", "device/host", "device/nvml", "device/smi", "probe"},
 		{"executor/local", "table"},
-		{"runner"},
+		{"runner", "timeline"},
 		{"page", "report"},
 		{"live", "web"},
 		{"cli"},

@@ -5,9 +5,12 @@ import (
 	"os"
 	"slices"
 
+	"tunebench/internal/curve"
+	"tunebench/internal/folder"
 	"tunebench/internal/outcome"
 	"tunebench/internal/record"
 	"tunebench/internal/table"
+	"tunebench/internal/timeline"
 )
 
 // Maker makes the data of a live page and remembers what cannot change any more. It is
@@ -31,7 +34,7 @@ func (m *Maker) Data(t table.Table) ([]byte, error) {
 	d := makeData(t, m.options)
 	for i, r := range t.Rows {
 		b := m.beside(r)
-		d.Rows[i].Tail, d.Rows[i].Env = b.Tail, environment(r, b.Record)
+		d.Rows[i].Tail, d.Rows[i].Env = b.tail, b.env
 	}
 	return encode(d)
 }
@@ -43,14 +46,14 @@ func Curves(t table.Table, name string) (data []byte, ok bool, err error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	data, err = encode(readLogs(t.Rows[i], maxPoints).Curves)
+	data, err = encode(makeCurves(timeline.Read(t.Rows[i], curve.Limit)))
 	return data, true, err
 }
 
 // beside reads the record and the end of stderr, unless the row is one that has ended and
 // was read before.
 func (m *Maker) beside(r table.Row) beside {
-	root, err := openFolder(r.Dir)
+	root, err := folder.Open(r.Dir)
 	if err != nil {
 		return beside{}
 	}
@@ -60,7 +63,7 @@ func (m *Maker) beside(r table.Row) beside {
 	if ok && err == nil && sameFile(old.record, info) {
 		return old.beside
 	}
-	b := readBeside(root, r)
+	b := readIn(root, r)
 	if err == nil && ended(r) {
 		m.seen[r.Dir] = aside{record: info, beside: b}
 	}

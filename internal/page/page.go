@@ -1,11 +1,12 @@
 // Package page makes the report that is read in a browser: one file that needs nothing
 // else, neither a server nor a network.
 //
-// It has the data of the page (data.go, ledger.go), what the logs beside each row give
-// for its charts (logs.go, place.go, steps.go, tail.go), and the file that holds all of
-// it (html.go). All that comes from a results folder stands in one block of JSON, which
+// It has the data of the page (data.go, ledger.go), what else the page shows of each
+// row's folder (curves.go, beside.go, tail.go), and the file that holds all of it
+// (html.go). All that comes from a results folder stands in one block of JSON, which
 // the script puts into the page as text only. Serving the same page while a matrix runs
-// is left to package web, the CSV files and the Markdown to package report.
+// is left to package web, reading the logs to package timeline, the CSV files and the Markdown
+// to package report.
 package page
 
 import (
@@ -14,6 +15,7 @@ import (
 	"io"
 
 	"tunebench/internal/table"
+	"tunebench/internal/timeline"
 )
 
 // FileName is the name of the page among the files of a report.
@@ -28,9 +30,10 @@ type Options struct {
 // is wrong with a row's logs stands in the page.
 func Write(w io.Writer, t table.Table, o Options) error {
 	d := makeData(t, o)
-	for i, l := range readAll(t) {
-		d.Rows[i].Tail, d.Rows[i].Env, d.Rows[i].Curves = l.Tail, environment(t.Rows[i], l.Record), &l.Curves
-	}
+	timeline.Each(t, pointsOfEach(t), func(i int, l timeline.Timeline) {
+		b := readBeside(t.Rows[i])
+		d.Rows[i].Tail, d.Rows[i].Env, d.Rows[i].Curves = b.tail, b.env, makeCurves(l)
+	})
 	data, err := encode(d)
 	if err != nil {
 		return err

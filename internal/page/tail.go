@@ -1,8 +1,6 @@
 package page
 
 import (
-	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,26 +8,9 @@ import (
 
 // Bounds of what is shown of a log.
 const (
-	tailRead  = 64 << 10
 	tailLines = 30
 	tailRunes = 4000
 )
-
-// end returns the end of a log; cut says that something stands before it.
-func end(root *os.Root, name string) (text string, cut bool, err error) {
-	file, err := openRegular(root, name)
-	if err != nil {
-		return "", false, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", false, err
-	}
-	from := max(0, info.Size()-tailRead)
-	data, err := io.ReadAll(io.NewSectionReader(file, from, tailRead))
-	return string(data), from > 0, err
-}
 
 // escapes are the sequences that steer a terminal.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)

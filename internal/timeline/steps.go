@@ -1,10 +1,9 @@
-package page
+package timeline
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"tunebench/internal/probe"
 	"tunebench/internal/trainer"
@@ -13,39 +12,28 @@ import (
 // maxSteps is how many steps of one training are marked.
 const maxSteps = 40
 
-// step is one step of the training, in seconds since the training began.
-type step struct {
-	N  int     `json:"n"`
-	At float64 `json:"s"`
+// Step is one step of the training, in seconds since the training began.
+type Step struct {
+	N  int
+	At float64
 }
 
 // logged returns the steps that the Trainer logged, with its own clock.
-func logged(r probe.Report) []step {
+func logged(r probe.Report) []Step {
 	t := r.Trainer()
 	if t == nil {
 		return nil
 	}
-	var out []step
+	var out []Step
 	for _, entry := range t.Log {
 		n, _ := entry.Get("step")
 		at, _ := entry.Get("train_runtime")
 		_, isStep := entry.Get("loss")
 		if isStep && n.Known() && at.Known() {
-			out = append(out, step{N: int(n.Number), At: at.Number})
+			out = append(out, Step{N: int(n.Number), At: at.Number})
 		}
 	}
 	return fewer(out)
-}
-
-// lastExit is when the last rank wrote its record: just before it went.
-func lastExit(r probe.Report) time.Time {
-	var last time.Time
-	for _, p := range r.Ranks() {
-		if p.Complete && p.Written.After(last) {
-			last = p.Written
-		}
-	}
-	return last
 }
 
 // elapsed is the time in a bar of tqdm: 10/20 [00:12<00:09, 1.11it/s]. The first group is
@@ -53,8 +41,8 @@ func lastExit(r probe.Report) time.Time {
 var elapsed = regexp.MustCompile(`\[(?:(\d{1,4}):)?(\d{1,2}):(\d{2})<`)
 
 // bars finds the steps in the progress bars of a text, to the second.
-func bars(text string) []step {
-	var out []step
+func bars(text string) []Step {
+	var out []Step
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
 		n, _, ok := trainer.Bar(strings.ToValidUTF8(line, "\uFFFD"))
 		m := elapsed.FindStringSubmatch(line)
@@ -66,20 +54,20 @@ func bars(text string) []step {
 			v, _ := strconv.Atoi(part) // Digits only, or nothing for an hour that is not there.
 			seconds = seconds*60 + float64(v)
 		}
-		out = append(out, step{N: n, At: seconds})
+		out = append(out, Step{N: n, At: seconds})
 	}
 	return fewer(out)
 }
 
 // fewer keeps some dozens of steps, the last among them.
-func fewer(all []step) []step {
+func fewer(all []Step) []Step {
 	every := (len(all) + maxSteps - 1) / maxSteps
 	if every <= 1 {
 		return all
 	}
-	var kept []step
+	var kept []Step
 	for i := len(all) - 1; i >= 0; i -= every {
-		kept = append([]step{all[i]}, kept...)
+		kept = append([]Step{all[i]}, kept...)
 	}
 	return kept
 }
