@@ -24,7 +24,7 @@ func layers() [][]string {
 		{"curve", "device/host", "device/nvml", "device/smi", "probe"},
 		{"executor/local", "table"},
 		{"runner", "timeline"},
-		{"page", "report"},
+		{"page", "plot", "report"},
 		{"live", "web"},
 		{"cli"},
 	}

@@ -1,0 +1,95 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"tunebench/internal/unit"
+)
+
+// scale is what the figures of an axis are divided by.
+type scale struct {
+	name   string
+	size   float64
+	digits int // behind the point, of a figure in a text
+}
+
+func scaleOf(name string) (scale, error) {
+	for _, s := range []scale{{"GiB", float64(unit.GiB), 2}, {"GB", float64(unit.GB), 2}, {"MiB", float64(unit.MiB), 0}, {"B", 1, 0}} {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	return scale{}, fmt.Errorf("%q is no unit of memory for a picture (GiB, GB, MiB or B)", name)
+}
+
+// amount spells bytes with their unit. A little memory is not shown as none.
+func (s scale) amount(bytes float64) string {
+	n := bytes / s.size
+	if least := math.Pow10(-s.digits); n > 0 && n < least/2 {
+		return "<" + strconv.FormatFloat(least, 'f', s.digits, 64) + " " + s.name
+	}
+	return strconv.FormatFloat(n, 'f', s.digits, 64) + " " + s.name
+}
+
+// timeScale is the unit in which a stretch of seconds is easy to read.
+func timeScale(seconds float64) scale {
+	switch {
+	case seconds > 3*3600:
+		return scale{name: "hours", size: 3600}
+	case seconds > 600:
+		return scale{name: "minutes", size: 60}
+	}
+	return scale{name: "seconds", size: 1}
+}
+
+// ticks puts marks at round numbers.
+func ticks(low, high float64) []plot.Tick {
+	const about = 8
+	ten := math.Pow10(int(math.Floor(math.Log10((high - low) / about))))
+	by := ten
+	for _, m := range []float64{1, 2, 5, 10} {
+		if by = m * ten; by >= (high-low)/about {
+			break
+		}
+	}
+	var out []plot.Tick
+	for k := math.Ceil(low / by); k*by <= high; k++ {
+		out = append(out, plot.Tick{Value: k * by, Label: strconv.FormatFloat(k*by, 'f', max(0, -int(math.Floor(math.Log10(by)))), 64)})
+	}
+	return out
+}
+
+// newPlot returns the axes of a panel in the style of all pictures.
+func newPlot(y string) *plot.Plot {
+	p := plot.New()
+	p.TextHandler = letters(0, ink).Handler
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle = letters(11, ink)
+		a.Tick.Label = letters(10, soft)
+		a.Color, a.Tick.Color = soft, soft
+		a.Tick.Length = 4
+		a.Tick.Marker = plot.TickerFunc(ticks)
+	}
+	p.X.Label.TextStyle.XAlign, p.X.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
+	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XCenter, draw.YTop
+	p.Y.Label.TextStyle.XAlign, p.Y.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
+	p.Y.Tick.Label.XAlign, p.Y.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	p.Y.Label.Text = y
+	p.X.Padding, p.Y.Padding = 4, 4
+	return p
+}
+
+// grid is horizontal lines, to go behind all else.
+func grid() plot.Plotter {
+	g := plotter.NewGrid()
+	g.Vertical.Color = nil
+	g.Horizontal = draw.LineStyle{Color: faint, Width: vg.Length(.75)}
+	return g
+}

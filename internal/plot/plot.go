@@ -1,0 +1,103 @@
+// Package plot draws pictures of a table, each as PNG and as SVG: memory over time of
+// each experiment, and memory and throughput over the batch size of each model.
+//
+// It has the files (this file), the two pictures (overtime.go, overbatch.go), and what
+// they are made of: the sheet with its title, keys and panels (sheet.go), axes (axis.go)
+// and styles (style.go). What is drawn of an experiment's time is package timeline's. Texts
+// of the results are drawn letter by letter as they are, and never read as markup.
+package plot
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"tunebench/internal/curve"
+	"tunebench/internal/table"
+	"tunebench/internal/timeline"
+)
+
+// Options says how the pictures show what they have.
+type Options struct {
+	Unit string // of memory: GiB, GB, MiB or B; empty: GiB
+}
+
+// Write draws all pictures of the table into dir, which is made where it is missing, and
+// returns the paths of the files, sorted. An experiment without a log, and a model without
+// a figure, has no picture.
+func Write(dir string, t table.Table, o Options) (paths []string, err error) {
+	scale, err := scaleOf(cmp.Or(o.Unit, "GiB"))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for the pictures: %w", err)
+	}
+	out := gallery{dir: dir}
+	names := rowNames(t)
+	files := fileNames(names)
+	timeline.Each(t, curve.Limit, func(i int, l timeline.Timeline) {
+		if s, ok := overTime(factsOf(t.Rows[i], names[i]), l, scale); ok {
+			out.add(files[i]+"_memory_over_time", s)
+		}
+	})
+	models := byModel(t, names)
+	files = fileNames(namesOf(models))
+	for i, m := range models {
+		if s, ok := overBatch(m, scale); ok {
+			out.add(files[i]+"_memory_and_throughput", s)
+		}
+	}
+	slices.Sort(out.paths)
+	return out.paths, errors.Join(out.errs...)
+}
+
+// gallery is the pictures that were written. It may be added to by several goroutines.
+type gallery struct {
+	dir string
+
+	mu    sync.Mutex
+	paths []string
+	errs  []error
+}
+
+// dotsPerInch makes letters of the PNG about as sharp as those of a laptop's screen.
+const dotsPerInch = 144
+
+func (g *gallery) add(name string, s sheet) {
+	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width(), s.height()), vgimg.UseDPI(dotsPerInch))}
+	s.draw(draw.New(png))
+	g.save(name+".png", png)
+	svg := vgsvg.New(s.width(), s.height())
+	s.draw(draw.New(svg))
+	g.save(name+".svg", svg)
+}
+
+func (g *gallery) save(name string, picture vg.CanvasWriterTo) {
+	var data bytes.Buffer
+	_, err := picture.WriteTo(&data)
+	path := filepath.Join(g.dir, name)
+	if err == nil {
+		// A viewer that lacks the font takes another without serifs.
+		spelled := bytes.ReplaceAll(data.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+		err = renameio.WriteFile(path, spelled, 0o644, renameio.WithTempDir(g.dir))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil {
+		g.errs = append(g.errs, fmt.Errorf("write the picture %s: %w", path, err))
+		return
+	}
+	g.paths = append(g.paths, path)
+}
