@@ -1,14 +1,23 @@
 package timeline
 
 import (
+	"fmt"
 	"time"
 
 	"tunebench/internal/table"
 )
 
+// farApart is how far from the first reading no trainer is started. The record and the
+// logs are of different clocks then, or of different runs.
+const farApart = 10 * time.Minute
+
 // place puts what is known of the moments on the axis of the curves.
 func (t *Timeline) place(r table.Row, m moments) {
 	if m.zero.IsZero() || m.started.IsZero() {
+		return
+	}
+	if apart := m.started.Sub(m.zero).Abs(); apart > farApart {
+		t.note(fmt.Sprintf("the record's start is %s from the first reading, so start, training and end are not marked", apart.Round(time.Second)))
 		return
 	}
 	t.Marks = append(t.Marks, Mark{Name: "start", At: m.at(m.started)})

@@ -141,6 +141,22 @@ func TestMomentsArePlacedWhereTheClockIsKnownOnly(t *testing.T) {
 	}
 }
 
+func TestLogsOfAnotherTimeThanTheRecordsPlaceNoMoments(t *testing.T) {
+	t.Parallel()
+	for name, offset := range map[string]time.Duration{"a day before": -24 * time.Hour, "an hour after": time.Hour, "years before": -9 * 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run{host: hostRows(offset, 5, 6), duration: 20 * time.Second, trained: 5}.read(t)
+			if len(got.Marks) > 0 || got.Trained != nil {
+				t.Errorf("marks %v, training %v, want none", got.Marks, got.Trained)
+			}
+			if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "from the first reading") {
+				t.Errorf("notes %q, want that the start is far from the first reading", got.Notes)
+			}
+		})
+	}
+}
+
 func TestTheTrainingEndsWithTheLastRank(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

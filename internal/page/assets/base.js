@@ -55,6 +55,11 @@ const ticks = (lo, hi, scale, about) => {
   return out;
 };
 const axisText = (v, scale) => String(+(v / scale).toPrecision(6));
+// Of one axis, with as many digits behind the point each.
+const axisTexts = (list, scale) => {
+  const behind = largest(list.map(v => (axisText(v, scale).split(".")[1] || "").length));
+  return list.map(v => digits(v / scale, behind));
+};
 
 // The tip says why: on hover, on focus and on a tap; Escape ends it.
 const tip = $("tip");

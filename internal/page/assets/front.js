@@ -23,7 +23,7 @@ const frame = (s, box, xr, yr, X, Y) => {
 };
 const overlaps = (a, b) => b[0] < a[2] && a[0] < b[2] && b[1] < a[3] && a[1] < b[3];
 // A label goes where it covers nothing; one that fits nowhere is left to the tip.
-const place = (s, texts, boxes, box, x, y, colour) => {
+const place = (s, texts, boxes, box, x, y) => {
   for (const text of texts) {
     const w = text.length * 6.3;
     for (const [dx, dy, end] of [[8, -7, 0], [-9, 4, 1], [9, 16, 0], [-8, -7, 1], [9, 4, 0], [-9, 16, 1], [9, 30, 0], [-9, 30, 1]]) {

@@ -29,7 +29,9 @@ const drawPicker = () => {
 // Zoom: all charts of the experiment show the same stretch of time.
 const span = () => {
   let lo = Infinity, hi = -Infinity;
-  for (const p of plots) { const x = p.data[0]; if (x.length) { lo = Math.min(lo, x[0]); hi = Math.max(hi, x[x.length - 1]); } }
+  const wider = (a, b) => { lo = Math.min(lo, a); hi = Math.max(hi, b); };
+  for (const p of plots) { const x = p.data[0]; if (x.length) wider(x[0], x[x.length - 1]); }
+  if (plots.length) for (const m of curvesOf(current()).marks || []) wider(m.s, m.s);
   return lo < hi ? [lo, hi] : lo === hi ? [lo, lo + 1] : [0, 1];
 };
 let moving = false;
@@ -52,6 +54,20 @@ const slide = by => {
   if (!state.zoom) return;
   const [lo, hi] = span(), [a, b] = state.zoom, d = Math.max(lo - a, Math.min(hi - b, (b - a) * by));
   setZoom([a + d, b + d]);
+};
+// Two fingers hold two moments, which follow them.
+const pinch = (u, over) => {
+  let held = null;
+  const places = e => [...e.touches].map(t => t.clientX - over.getBoundingClientRect().left).sort((a, b) => a - b);
+  over.addEventListener("touchstart", e => { held = e.touches.length === 2 ? places(e).map(p => u.posToVal(p, "x")) : null; }, {passive: true});
+  over.addEventListener("touchmove", e => {
+    if (!held || e.touches.length !== 2) return;
+    e.preventDefault();
+    const [a, b] = places(e), [lo, hi] = span(), least = (hi - lo) / 1e5;
+    const wide = Math.min(hi - lo, Math.max(least, (held[1] - held[0]) / Math.max(1, b - a) * over.clientWidth));
+    const from = Math.min(hi - wide, Math.max(lo, held[0] - a / over.clientWidth * wide));
+    setZoom([from, from + wide]);
+  }, {passive: false});
 };
 const keys = {"+": () => scaleZoom(.5), "=": () => scaleZoom(.5), "-": () => scaleZoom(2), "0": () => setZoom(null), ArrowLeft: () => slide(-.3), ArrowRight: () => slide(.3)};
 $("charts").addEventListener("keydown", e => {
@@ -106,30 +122,55 @@ const moments = k => u => {
   drawMarks(u, c, k, px);
   c.restore();
 };
-const lines = list => list.map((s, i) => ({
-  label: s.n, stroke: css("--c" + i % 8), width: 1.75, dash: i >= 8 ? [6, 3] : undefined, spanGaps: true,
-  paths: uPlot.paths.stepped({align: 1}), points: {show: false}, value: (u, v) => v == null ? dash : memory(v) + " " + state.unit,
+// The peak of a line is the first of its highest points.
+const peakOf = ([x, y]) => {
+  const v = largest(y);
+  return {x: x[y.indexOf(v)], v};
+};
+const peaks = (list, pairs) => u => {
+  const c = u.ctx, {left, top, width, height} = u.bbox, px = devicePixelRatio;
+  c.save();
+  c.beginPath(); c.rect(left, top, width, height); c.clip();
+  c.lineWidth = 1.5 * px; c.strokeStyle = css("--panel");
+  for (const p of pairs.map((pair, i) => ({...peakOf(pair), i})).sort((a, b) => a.v - b.v)) { // the highest on top
+    c.fillStyle = css("--c" + p.i % 8);
+    c.beginPath(); c.arc(u.valToPos(p.x, "x", true), u.valToPos(p.v, "y", true), 4 * px, 0, 2 * Math.PI); c.fill(); c.stroke();
+  }
+  c.restore();
+};
+// A device's log says when its level changed, so the level is held until the next point; the
+// host is read now and then, and its readings are joined.
+const lines = (list, pairs) => list.map((s, i) => ({
+  label: s.n + ", peak " + memory(peakOf(pairs[i]).v), stroke: css("--c" + i % 8), width: 1.75, dash: i >= 8 ? [6, 3] : undefined, spanGaps: true,
+  paths: s.h ? uPlot.paths.linear() : uPlot.paths.stepped({align: 1}), points: {show: false}, value: (u, v) => v == null ? dash : memory(v) + " " + state.unit,
 }));
 const zoomedByHand = (u, key) => {
   if (key === "x" && !moving && plots.includes(u)) setZoom([u.scales.x.min, u.scales.x.max]);
+};
+// The axis of time counts in what is easy to read of its length.
+const timeUnit = seconds => seconds > 3 * 3600 ? [3600, " h"] : seconds > 600 ? [60, " min"] : [1, " s"];
+const timeTexts = (u, list) => {
+  const [size, name] = timeUnit(u.scales.x.max - u.scales.x.min);
+  return list.map(v => axisText(v, size) + name);
 };
 const chart = (r, [name, list], place) => {
   const pairs = list.map(decode), scale = units[state.unit];
   const axis = {stroke: css("--soft"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1, size: 4}, font: "12px system-ui, sans-serif"};
   const u = new uPlot({
-    width: Math.max(240, place.clientWidth), height: narrow() ? 210 : 260, padding: [8, 8, 0, 0],
+    width: Math.max(240, place.clientWidth), height: narrow() ? 210 : 260, padding: [8, 18, 0, 0],
     cursor: {drag: {x: true, y: false}, sync: {key: "time"}, points: {size: 6}},
     scales: {x: {time: false}, y: {range: (u, lo, hi) => [0, (hi || 1) * 1.25]}},
-    series: [{label: "at", value: (u, v) => v == null ? dash : clock(v)}, ...lines(list)],
+    series: [{label: "at", value: (u, v) => v == null ? dash : clock(v)}, ...lines(list, pairs)],
     axes: [
-      {...axis, size: 30, values: (u, vs) => vs.map(v => +v.toPrecision(6) + " s")},
-      {...axis, size: state.unit === "B" ? 96 : 56, values: (u, vs) => vs.map(v => axisText(v, scale)), splits: (u, i, lo, hi) => ticks(lo, hi, scale)},
+      {...axis, size: 30, splits: (u, i, lo, hi) => ticks(lo, hi, timeUnit(hi - lo)[0], u.width / 90), values: timeTexts},
+      {...axis, size: state.unit === "B" ? 96 : 56, values: (u, vs) => axisTexts(vs, scale), splits: (u, i, lo, hi) => ticks(lo, hi, scale)},
     ],
-    hooks: {drawAxes: [moments(curvesOf(r))], setScale: [zoomedByHand]},
+    hooks: {drawAxes: [moments(curvesOf(r))], draw: [peaks(list, pairs)], setScale: [zoomedByHand]},
   }, pairs.length > 1 ? uPlot.join(pairs) : pairs[0], place);
   const over = u.root.querySelector(".u-over");
+  pinch(u, over);
   over.setAttribute("role", "img");
-  over.setAttribute("aria-label", name + ": memory over time of " + r.name + "; " + list.map((s, i) => s.n + " at most " + memory(largest(pairs[i][1])) + " " + state.unit).join(", "));
+  over.setAttribute("aria-label", name + ": memory over time of " + r.name + "; " + list.map((s, i) => s.n + " at most " + memory(peakOf(pairs[i]).v) + " " + state.unit).join(", "));
   return u;
 };
 const trainingText = " The training is placed so that it ends with the trainer's exit, so it truly began a little earlier, by the time that saving and exiting took.";
@@ -152,5 +193,5 @@ const drawTime = () => {
   });
   list.forEach((g, i) => plots.push(chart(r, g, places[i])));
   setZoom(state.zoom);
-  $("timelegend").textContent = list.length ? "Drag over a chart to zoom, double-click for the whole run; with the keyboard: + \u2212 0 and the arrows. Long logs are thinned; the lowest and highest of each stretch are kept." + (k.trained ? trainingText : "") : "";
+  $("timelegend").textContent = list.length ? "Drag over a chart, or spread two fingers on it, to zoom; double-click for the whole run; with the keyboard: + \u2212 0 and the arrows. Long logs are thinned; the lowest and highest of each stretch are kept." + (k.trained ? trainingText : "") : "";
 };

@@ -82,8 +82,21 @@ const zoom = async page => {
   holds((await wide())[0] > a, "the arrow moves it");
   await page.click("#reset");
   equal((await wide()).length, 0, "the whole run comes back");
+  holds((await page.textContent("#charts .u-legend")).includes("device 0, peak 8.00"), "the legend tells the peak");
   await page.click("#next");
   equal(await page.inputValue("#pick"), "exp_1", "the next experiment is drawn");
+};
+const pinch = async (page, context) => {
+  await page.locator("#charts .u-over").first().scrollIntoViewIfNeeded();
+  const box = await page.locator("#charts .u-over").first().boundingBox(), y = box.y + box.height / 2, at = part => ({x: box.x + box.width * part, y});
+  const cdp = await context.newCDPSession(page), touch = (type, parts) => cdp.send("Input.dispatchTouchEvent", {type, touchPoints: parts.map(at)});
+  await touch("touchStart", [.4, .6]);
+  for (const by of [.05, .1, .15]) await touch("touchMove", [.4 - by, .6 + by]);
+  await touch("touchEnd", []);
+  const [lo, hi] = (await page.getAttribute("#charts", "data-zoom")).split(" ").map(Number);
+  holds(hi - lo > 6 && hi - lo < 10 && Math.abs(lo + hi - 19.9) < 1.5, "two fingers zoom in around their middle: " + lo + " to " + hi);
+  await page.tap("#out"); await page.tap("#out");
+  equal(await page.getAttribute("#charts", "data-zoom"), "", "the buttons zoom out on touch");
 };
 const reasons = async page => {
   const dash = page.locator("#table tbody tr").nth(3).locator("button.why").first();
@@ -128,6 +141,7 @@ const file = async browser => {
   await phone.page.locator("#table tbody tr").nth(3).locator(".word").tap();
   equal(await phone.page.textContent("#tip"), "CUDA out of memory", "a tap on the status says why");
   await phone.page.keyboard.press("Escape");
+  await pinch(phone.page, phone.context);
   await shoot(phone.page, "phone");
   equal([...dark.seen.complaints, ...phone.seen.complaints], [], "no error in the dark and on a phone");
 };
