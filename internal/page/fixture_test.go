@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tunebench/internal/device"
 	"tunebench/internal/experiment"
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
@@ -27,6 +28,7 @@ type run struct {
 	stderr               string
 	reason               string
 	device               string
+	watched              bool // by NVML, with the probe inside
 }
 
 // started is when every run of the tests began.
@@ -56,12 +58,40 @@ func (r run) write(t *testing.T, dir string, n int) {
 	if r.status == outcome.OK {
 		rec.Metrics = metric.Set{}.With("train_loss", metric.Of(1.5)).With("train_runtime", metric.Of(12)).With("train_tokens_per_second", metric.Of(r.speed))
 	}
+	if r.watched {
+		r.watch(t, folder, &rec)
+	}
 	if err := record.Write(folder, rec); err != nil {
 		t.Fatal(err)
 	}
 	put(t, folder, "gpu_memory_logs.csv", r.deviceLog())
 	put(t, folder, "host_memory_logs.csv", r.hostLog())
 	put(t, folder, "stderr", r.stderr)
+}
+
+// watch adds what NVML's sampler and the probe saw: the trainer, process 42, and a process
+// of somebody else, beside it on the device at the peak.
+func (r run) watch(t *testing.T, folder string, rec *record.Record) {
+	t.Helper()
+	mebi := func(n int) metric.Value { return metric.Of(float64(n << 20)) }
+	d := device.Watched{
+		Device: device.Device{Index: 0, UUID: "GPU-0", Name: "NVIDIA H200"}, Source: device.FromNVMLv2, Total: mebi(143_771), Reserved: mebi(615),
+		Baseline: device.Moment{Used: mebi(600), Time: started()}, Mean: mebi(r.peak / 2), Samples: 200,
+		Peak: device.Moment{Used: mebi(r.peak), Time: started().Add(10 * time.Second), Processes: []device.ProcessUse{
+			{PID: 42, Kind: "compute", Used: mebi(r.peak - 2600)}, {PID: 99, Kind: "compute", Used: mebi(1500)},
+		}},
+	}
+	rec.FamilyPIDs, rec.Probe = []int{42}, &record.Probe{}
+	rec.Watch = &record.Watch{Source: "nvml", Interval: 100 * time.Millisecond, Devices: []device.Device{d.Device}, Summary: &device.Summary{
+		Interval: 100 * time.Millisecond, Achieved: 100 * time.Millisecond, Samples: 200, Started: started(), Ended: started().Add(20 * time.Second), Devices: []device.Watched{d},
+	}}
+	if err := os.Mkdir(filepath.Join(folder, record.ProbeDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(folder, record.ProbeDir), "process_42.json", fmt.Sprintf(`{"format": 1, "complete": true, "pid": 42, "ppid": 1, "namespace_pids": [42], "started_ns": %d, "written_ns": %d,
+		"argv": ["python", "train.py"], "torch": {"version": "2.11.0", "cuda_version": "13.0", "driver": "999.1", "allocator": {"backend": "native", "settings": ""},
+		"cuda": [{"index": 0, "uuid": "GPU-0", "name": "NVIDIA H200", "allocated_peak": %d, "reserved_peak": %d}]}}`,
+		started().UnixNano(), started().Add(19*time.Second).UnixNano(), (r.peak-6000)<<20, (r.peak-3600)<<20))
 }
 
 func put(t *testing.T, folder, name, text string) {
@@ -75,9 +105,9 @@ func put(t *testing.T, folder, name, text string) {
 func (r run) deviceLog() string {
 	var out strings.Builder
 	out.WriteString("timestamp, name, index, memory.used [MiB]\n")
-	device := r.device
-	if device == "" {
-		device = "NVIDIA H200"
+	model := r.device
+	if model == "" {
+		model = "NVIDIA H200"
 	}
 	for i := range r.samples {
 		at := started().Add(9*time.Hour + time.Duration(i)*20*time.Second/time.Duration(r.samples))
@@ -90,7 +120,7 @@ func (r run) deviceLog() string {
 		case i > r.samples/2:
 			used = r.peak * 3 / 4
 		}
-		fmt.Fprintf(&out, "%s, %s, 0, %d MiB\n", at.Format("2006/01/02 15:04:05.000"), device, used)
+		fmt.Fprintf(&out, "%s, %s, 0, %d MiB\n", at.Format("2006/01/02 15:04:05.000"), model, used)
 	}
 	return out.String()
 }
@@ -116,7 +146,7 @@ func matrix(t *testing.T) string {
 	for i, r := range []run{
 		{model: "model-a", method: "lora", batch: "4", status: outcome.OK, speed: 1000, peak: 8192, samples: 200, stderr: bar},
 		{model: "model-a", method: "lora", batch: "16", status: outcome.OK, speed: 2500, peak: 16384, samples: 200, stderr: bar},
-		{model: "model-b", method: "full", batch: "8", status: outcome.OK, speed: 900, peak: 30000, samples: 200, stderr: bar},
+		{model: "model-b", method: "full", batch: "8", status: outcome.OK, speed: 900, peak: 30000, samples: 200, stderr: bar, watched: true},
 		{model: "model-b", method: "full", batch: "64", status: outcome.OOM, peak: 80000, samples: 200, reason: "CUDA out of memory", stderr: "Traceback\ntorch.OutOfMemoryError: CUDA out of memory\n"},
 		{model: hostile, method: hostile, batch: hostile, status: outcome.Error, reason: hostile, stderr: hostile + "\x1b[31m\u202e\n" + hostile, device: hostile, samples: 5, peak: 4},
 	} {

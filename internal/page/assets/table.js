@@ -14,7 +14,7 @@ const columns = () => {
   })]};
   const mem = number("mem", "memory", of, memory, "mark", ["GPU memory", "torch memory", "host memory"], "mem");
   const tps = number("tps", "tokens/s", "", speed, null, null, "tps");
-  const model = text("model", "model"), method = text("method", "method"), batch = {...text("batch", "batch"), num: true, cls: ""};
+  const model = text("model", "model"), method = text("method", "method"), batch = {...text("batch", "batch"), num: true};
   const settings = data.settings.map((s, i) => ({key: "set" + i, name: s, cls: "t", get: r => r.set[i], show: r => [r.set[i] || why("m", dash, "not set", "no value")]}));
   const several = new Set(data.rows.map(r => r.src).filter(Boolean)).size > 1;
   const from = {...text("memory from", "src"), show: r => [r.src ? make("span", {text: r.src.split(":")[0], title: r.src}) : why("m", dash, "there is no figure", "no value")]};
@@ -26,7 +26,7 @@ const columns = () => {
   // Figures that no experiment has come last: their reasons can be read there.
   const empty = c => c.num && !data.rows.some(r => known(r[c.key]));
   rest.sort((a, b) => empty(a) - empty(b));
-  const gpus = {...text("GPUs", "gpus"), num: true, cls: ""};
+  const gpus = {...text("GPUs", "gpus"), num: true};
   // A phone shows three or four columns at once: those that were measured come first there.
   if (narrow()) return [first, statusColumn, mem, tps, method, batch, gpus, model, ...rest];
   return [first, model, method, batch, gpus, statusColumn, mem, tps, ...rest];

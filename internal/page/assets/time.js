@@ -130,7 +130,7 @@ const peakOf = ([x, y]) => {
 const peaks = (list, pairs) => u => {
   const c = u.ctx, {left, top, width, height} = u.bbox, px = devicePixelRatio;
   c.save();
-  c.beginPath(); c.rect(left, top, width, height); c.clip();
+  c.beginPath(); c.rect(left - 6 * px, top, width + 12 * px, height); c.clip(); // a peak at the edge is whole
   c.lineWidth = 1.5 * px; c.strokeStyle = css("--panel");
   for (const p of pairs.map((pair, i) => ({...peakOf(pair), i})).sort((a, b) => a.v - b.v)) { // the highest on top
     c.fillStyle = css("--c" + p.i % 8);

@@ -106,6 +106,15 @@ const reasons = async page => {
   await page.keyboard.press("Escape");
   holds(!await page.isVisible("#tip"), "Escape ends it");
 };
+const ledger = async page => {
+  const bars = await page.$$eval("#ledgers .led", all => all.map(l => ({who: l.querySelector(".who").textContent, total: l.querySelector(".total").textContent,
+    parts: [...l.querySelectorAll(".parts span")].map(s => s.textContent), wide: [...l.querySelectorAll(".stack i")].reduce((sum, i) => sum + i.getBoundingClientRect().width, 0) / l.querySelector(".stack").getBoundingClientRect().width})));
+  equal(bars.length, 1, "the one device that was watched has a ledger");
+  equal(bars[0].who, "exp_2 device 0 \u00b7 full \u00b7 batch 8", "it says whose device it was");
+  holds(bars[0].total.includes("29.30 GiB"), "its total is the peak: " + bars[0].total);
+  equal(bars[0].parts, ["baseline 0.59", "torch allocated 23.44", "torch slack 2.34", "context and other 0.98", "foreign 1.46", "unexplained 0.49"], "its parts are told with their sizes");
+  holds(Math.abs(bars[0].wide - 1) < .01, "its parts together are as long as the largest bar: " + bars[0].wide);
+};
 const harmless = async (page, seen) => {
   equal(await page.title(), "tunebench report", "the hostile text did not run");
   equal(await page.$$eval("img, iframe, object, form[action], a[href^=javascript]", e => e.length), 0, "no element was made of it");
@@ -123,7 +132,7 @@ const refused = async page => {
 
 const file = async browser => {
   const {page, seen} = await open(browser, {viewport: {width: 1280, height: 900}, colorScheme: "light", offline: true});
-  await table(page); await filter(page); await units(page); await zoom(page); await reasons(page);
+  await table(page); await filter(page); await units(page); await zoom(page); await reasons(page); await ledger(page);
   equal(await page.$$eval("#scatter .dot", d => d.length), 3, "three experiments have memory and speed");
   equal(await page.$$eval("#scatter .dot.best", d => d.length), 3, "all are on the front of their model");
   await harmless(page, seen);
