@@ -60,7 +60,7 @@ func ticks(low, high float64) []plot.Tick {
 		}
 	}
 	var out []plot.Tick
-	for k := math.Ceil(low / by); k*by <= high; k++ {
+	for k := math.Ceil(low/by) + 0; k*by <= high; k++ { // -0 becomes 0
 		out = append(out, plot.Tick{Value: k * by, Label: strconv.FormatFloat(k*by, 'f', max(0, -int(math.Floor(math.Log10(by)))), 64)})
 	}
 	return out

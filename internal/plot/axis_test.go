@@ -24,12 +24,26 @@ func TestTicksAreSomeRoundNumbersOfTheAxis(t *testing.T) {
 			if tick.Value < low || tick.Value > high || i > 0 && tick.Value <= got[i-1].Value {
 				t.Fatalf("tick %v of %v to %v", tick.Value, low, high)
 			}
+			if strings.HasPrefix(tick.Label, "-") != (tick.Value < 0) {
+				t.Fatalf("tick %v is called %q", tick.Value, tick.Label)
+			}
 			label, err := strconv.ParseFloat(tick.Label, 64)
 			if err != nil || math.Abs(label-tick.Value) > (high-low)/1e6 {
 				t.Fatalf("tick %v is called %q", tick.Value, tick.Label)
 			}
 		}
 	})
+}
+
+func TestNoTickIsMinusZero(t *testing.T) {
+	t.Parallel()
+	for _, low := range []float64{-.001, -.4, -30} {
+		for _, tick := range ticks(low, 100*-low) {
+			if tick.Value == 0 && strings.HasPrefix(tick.Label, "-") {
+				t.Errorf("from %v on, zero is called %q", low, tick.Label)
+			}
+		}
+	}
 }
 
 func TestAnAmountSaysItsUnitAndALittleIsNotNothing(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,23 +76,31 @@ type gallery struct {
 // dotsPerInch makes letters of the PNG about as sharp as those of a laptop's screen.
 const dotsPerInch = 144
 
+// add draws a picture into its two files.
 func (g *gallery) add(name string, s sheet) {
-	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width(), s.height()), vgimg.UseDPI(dotsPerInch))}
-	s.draw(draw.New(png))
-	g.save(name+".png", png)
-	svg := vgsvg.New(s.width(), s.height())
-	s.draw(draw.New(svg))
-	g.save(name+".svg", svg)
+	dots := vgimg.NewWith(vgimg.UseWH(s.width(), s.height()), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(white))
+	s.draw(draw.New(dots))
+	var data bytes.Buffer
+	fast := png.Encoder{CompressionLevel: png.BestSpeed} // there may be hundreds
+	err := fast.Encode(&data, dots.Image())
+	g.save(name+".png", data.Bytes(), err)
+
+	lines := vgsvg.New(s.width(), s.height())
+	paper := draw.New(lines)
+	paper.FillPolygon(white, []vg.Point{{}, {X: s.width()}, {X: s.width(), Y: s.height()}, {Y: s.height()}})
+	s.draw(paper)
+	var text bytes.Buffer
+	_, err = lines.WriteTo(&text)
+	// A viewer that lacks the font takes another without serifs.
+	named := bytes.ReplaceAll(text.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	g.save(name+".svg", named, err)
 }
 
-func (g *gallery) save(name string, picture vg.CanvasWriterTo) {
-	var data bytes.Buffer
-	_, err := picture.WriteTo(&data)
+// save writes a file, unless there is an error already. It keeps the path or the error.
+func (g *gallery) save(name string, data []byte, err error) {
 	path := filepath.Join(g.dir, name)
 	if err == nil {
-		// A viewer that lacks the font takes another without serifs.
-		spelled := bytes.ReplaceAll(data.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
-		err = renameio.WriteFile(path, spelled, 0o644, renameio.WithTempDir(g.dir))
+		err = renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(g.dir))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

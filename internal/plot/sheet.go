@@ -52,8 +52,8 @@ func (s sheet) height() vg.Length {
 	return h
 }
 
+// draw draws the sheet on what is white already.
 func (s sheet) draw(c draw.Canvas) {
-	c.FillPolygon(white, []vg.Point{{}, {X: s.width()}, {X: s.width(), Y: s.height()}, {Y: s.height()}})
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	at := c.Max.Y
 	c.FillText(bold(titleSize), vg.Point{X: c.Min.X, Y: at}, s.title)
