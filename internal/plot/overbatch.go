@@ -20,6 +20,12 @@ type group struct {
 	rows []facts
 }
 
+// The most that one picture can show.
+const (
+	maxGroups = 24
+	maxLabels = 16 // of batch sizes
+)
+
 // overBatch is memory and throughput of one model over the batch size; ok is false where
 // no figure is known.
 func overBatch(m model, memory scale) (s sheet, ok bool) {
@@ -28,6 +34,8 @@ func overBatch(m model, memory scale) (s sheet, ok bool) {
 		return !numeric || f.status == outcome.Running
 	})
 	groups, sizes := groupsOf(rows), sizesOf(rows)
+	left := max(0, len(groups)-maxGroups)
+	groups = groups[:len(groups)-left]
 	memoryPanel := batchPanel(fmt.Sprintf("memory (%s)", memory.name), groups, sizes, func(f facts) (v float64, sure, known bool) {
 		return f.memory.Number / memory.size, f.sure, f.memory.Known()
 	})
@@ -53,7 +61,10 @@ func overBatch(m model, memory scale) (s sheet, ok bool) {
 	if devices := devicesOf(rows); devices != "" {
 		s.below = []string{shown(devices, 120)}
 	}
-	s.foot = remarks(rows, sizes)
+	s.foot = remarks(rows)
+	if left > 0 {
+		s.foot = append(s.foot, fmt.Sprintf("%d more methods are not drawn.", left))
+	}
 	return s, true
 }
 
@@ -95,8 +106,13 @@ func batchAxes(y string, sizes []float64) *plot.Plot {
 	p := newPlot(y)
 	p.X.Min, p.X.Max = -.5, float64(len(sizes))-.5
 	var marks plot.ConstantTicks
+	every := max(1, (len(sizes)+maxLabels-1)/maxLabels)
 	for i, n := range sizes {
-		marks = append(marks, plot.Tick{Value: float64(i), Label: strconv.FormatFloat(n, 'g', -1, 64)})
+		mark := plot.Tick{Value: float64(i)}
+		if i%every == 0 {
+			mark.Label = strconv.FormatFloat(n, 'g', -1, 64)
+		}
+		marks = append(marks, mark)
 	}
 	p.X.Tick.Marker = marks
 	return p
@@ -182,7 +198,7 @@ func devicesOf(rows []facts) string {
 }
 
 // remarks says what a reader must know to read the two panels.
-func remarks(rows []facts, sizes []float64) []string {
+func remarks(rows []facts) []string {
 	var sources []string
 	doubtful, several := false, false
 	seen := map[string]bool{}

@@ -1,6 +1,9 @@
 package plot
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,5 +110,35 @@ func TestAGroupIsAMethodOnAsManyGPUs(t *testing.T) {
 		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+func TestAPictureStaysOfASizeThatCanBeSeen(t *testing.T) {
+	t.Parallel()
+	gib, err := scaleOf("GiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []facts
+	for i := range 500 {
+		ok, failed := point(strconv.Itoa(i+1), outcome.OK, 1<<30, true), point(strconv.Itoa(i+1), outcome.OOM, -1, true)
+		ok.method, failed.method = fmt.Sprintf("method %03d", i), fmt.Sprintf("method %03d", i)
+		rows = append(rows, ok, failed)
+	}
+	s, ok := overBatch(model{name: "m", rows: rows}, gib)
+	if !ok || s.height() > 2000 || s.height() < 500 {
+		t.Errorf("a picture of 500 methods is %v points high", s.height())
+	}
+	if !slices.Contains(s.foot, "476 more methods are not drawn.") {
+		t.Errorf("the remarks are %q, want that some methods are left out", s.foot)
+	}
+	labels := 0
+	for _, mark := range batchAxes("y", sizesOf(rows)).X.Tick.Marker.Ticks(0, 500) {
+		if mark.Label != "" {
+			labels++
+		}
+	}
+	if labels > maxLabels || labels < maxLabels/2 {
+		t.Errorf("%d batch sizes are named, want at most %d", labels, maxLabels)
 	}
 }
