@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"memory", "progress", "record", "sampler"},
 		{"curve", "device/host", "device/nvml", "device/smi", "probe"},
 		{"executor/local", "table"},
-		{"runner", "timeline"},
+		{"runner", "timeline", "view"},
 		{"page", "plot", "report"},
 		{"live", "web"},
 		{"cli"},

@@ -106,7 +106,7 @@ func newRoot(s System) *cobra.Command {
 	root.SetErr(s.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(s), newPlan(s), newExec(s), newReplay(s), newReport(s), newMeasure(s), newDevices(s), newDemo(s), newVersion(s),
+		newRun(s), newPlan(s), newExec(s), newReplay(s), newReport(s), newWeb(s), newMeasure(s), newDevices(s), newDemo(s), newVersion(s),
 		newGuard(s), newSampler(s), newBuiltin(s),
 	)
 	return root

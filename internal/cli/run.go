@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -108,25 +107,18 @@ func conclude(s System, summary *table.Gatherer, out string, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	if _, err := report.Write(out, gathered); err != nil {
+	files := reportFiles(&reportFlags{out: out}, gathered, gathered)
+	if err := writeReport(s, files); err != nil {
 		return err
 	}
 	w := s.Stdout
 	if asJSON {
 		w = s.Stderr // stdout carries the events alone
 	}
-	return showTable(w, gathered, out)
-}
-
-func showTable(w io.Writer, gathered table.Table, out string) error {
-	if err := report.Terminal(w, gathered, terminalWidth(w)); err != nil {
-		return fmt.Errorf("print the table: %w", err)
+	if err := showTable(w, gathered, report.Options{}); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(w, "\nreport: %s\n", filepath.Join(out, report.MarkdownFile))
-	if err != nil {
-		return fmt.Errorf("print the table: %w", err)
-	}
-	return nil
+	return tellFiles(w, files, "")
 }
 
 // verdict turns the end of a run into an exit code.

@@ -103,8 +103,10 @@ func bytesIn(cell string) (float64, bool) {
 
 func peakOrGap(h highest, samples int, what string) metric.Value {
 	switch {
-	case h.n > 0:
+	case h.n > 0 && h.value > 0:
 		return metric.Of(h.value)
+	case h.n > 0: // a process without memory is one that has ended and was not waited for yet
+		return metric.Missing(fmt.Sprintf("%s was read of processes only that had ended already", what))
 	case samples == 0:
 		return metric.Missing("the host's memory was never sampled")
 	}

@@ -11,6 +11,7 @@ import (
 	"tunebench/internal/record"
 	"tunebench/internal/table"
 	"tunebench/internal/timeline"
+	"tunebench/internal/view"
 )
 
 // Maker makes the data of a live page and remembers what cannot change any more. It is
@@ -42,7 +43,7 @@ func (m *Maker) Data(t table.Table) ([]byte, error) {
 // Curves returns what the page draws of the row that it calls name; ok is false where the
 // table has none of that name. A name is compared and never becomes a path.
 func Curves(t table.Table, name string) (data []byte, ok bool, err error) {
-	i := slices.Index(names(t), name)
+	i := slices.Index(view.Names(t), name)
 	if i < 0 {
 		return nil, false, nil
 	}

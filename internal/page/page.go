@@ -16,6 +16,7 @@ import (
 
 	"tunebench/internal/table"
 	"tunebench/internal/timeline"
+	"tunebench/internal/view"
 )
 
 // FileName is the name of the page among the files of a report.
@@ -23,7 +24,7 @@ const FileName = "report.html"
 
 // Options says how the page shows what it has at first; a reader may change it there.
 type Options struct {
-	Unit string // of memory: GiB, GB, MiB or B; empty: GiB
+	Unit view.Unit // of memory
 }
 
 // Write writes the page with the data of all rows inside. An error is one of writing: what

@@ -16,6 +16,7 @@ import (
 
 	"tunebench/internal/outcome"
 	"tunebench/internal/page"
+	"tunebench/internal/view"
 )
 
 // block is the JSON of a page.
@@ -190,7 +191,11 @@ func TestTheMakerRemembersWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	run{model: "m", status: outcome.Error, reason: "broken", samples: 3, peak: 5, stderr: "first"}.write(t, dir, 0)
-	m := page.NewMaker(page.Options{Unit: "MiB"})
+	mib, err := view.ParseUnit("MiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := page.NewMaker(page.Options{Unit: mib})
 	tail := func() string {
 		data, err := m.Data(gather(t, dir))
 		if err != nil {

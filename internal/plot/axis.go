@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -9,33 +8,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"tunebench/internal/unit"
 )
 
-// scale is what the figures of an axis are divided by.
+// scale is what the seconds of an axis are divided by.
 type scale struct {
-	name   string
-	size   float64
-	digits int // behind the point, of a figure in a text
-}
-
-func scaleOf(name string) (scale, error) {
-	for _, s := range []scale{{"GiB", float64(unit.GiB), 2}, {"GB", float64(unit.GB), 2}, {"MiB", float64(unit.MiB), 0}, {"B", 1, 0}} {
-		if s.name == name {
-			return s, nil
-		}
-	}
-	return scale{}, fmt.Errorf("%q is no unit of memory for a picture (GiB, GB, MiB or B)", name)
-}
-
-// amount spells bytes with their unit. A little memory is not shown as none.
-func (s scale) amount(bytes float64) string {
-	n := bytes / s.size
-	if least := math.Pow10(-s.digits); n > 0 && n < least/2 {
-		return "<" + strconv.FormatFloat(least, 'f', s.digits, 64) + " " + s.name
-	}
-	return strconv.FormatFloat(n, 'f', s.digits, 64) + " " + s.name
+	name string
+	size float64
 }
 
 // timeScale is the unit in which a stretch of seconds is easy to read.

@@ -46,23 +46,6 @@ func TestNoTickIsMinusZero(t *testing.T) {
 	}
 }
 
-func TestAnAmountSaysItsUnitAndALittleIsNotNothing(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		unit  string
-		bytes float64
-		want  string
-	}{
-		{"GiB", 8 << 30, "8.00 GiB"}, {"GB", 8 << 30, "8.59 GB"}, {"MiB", 8 << 30, "8192 MiB"}, {"B", 8, "8 B"},
-		{"GiB", 1 << 10, "<0.01 GiB"}, {"MiB", 1 << 10, "<1 MiB"}, {"GiB", 0, "0.00 GiB"},
-	} {
-		s, err := scaleOf(tc.unit)
-		if err != nil || s.amount(tc.bytes) != tc.want {
-			t.Errorf("%v bytes in %s = %q, %v; want %q", tc.bytes, tc.unit, s.amount(tc.bytes), err, tc.want)
-		}
-	}
-}
-
 func TestFileNamesAreSafeAndDiffer(t *testing.T) {
 	t.Parallel()
 	got := fileNames([]string{"exp_0", "EXP_0", "../../etc/passwd", "/etc/passwd", ".hidden", "", "-o", "a/b", "a_b", "\x00\n\u202e"})

@@ -10,6 +10,7 @@ import (
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 // facts is what the pictures tell of one row.
@@ -24,12 +25,12 @@ type facts struct {
 }
 
 func factsOf(r table.Row, name string) facts {
-	v, source, mark := memoryOf(r)
+	m := view.MemoryOf(r)
 	return facts{
-		name: name, model: r.Text("model_name_or_path"), method: method(r), gpus: r.Text("num_gpus"),
+		name: name, model: r.Text("model_name_or_path"), method: view.Method(r), gpus: r.Text("num_gpus"),
 		device: r.Text(memory.DeviceName), batch: r.Text("per_device_train_batch_size"),
-		status: r.Status, word: word(r), reason: r.Reason,
-		memory: v, speed: r.Number("train_tokens_per_second"), source: source, sure: mark == memory.Sure,
+		status: r.Status, word: view.Word(r), reason: r.Reason,
+		memory: m.Value, speed: r.Number("train_tokens_per_second"), source: string(m.Source), sure: m.Mark == memory.Sure,
 	}
 }
 

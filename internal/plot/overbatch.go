@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"tunebench/internal/outcome"
+	"tunebench/internal/view"
 )
 
 // group is the experiments of one model that are drawn as one line: of one method, on as
@@ -28,7 +29,7 @@ const (
 
 // overBatch is memory and throughput of one model over the batch size; ok is false where
 // no figure is known.
-func overBatch(m model, memory scale) (s sheet, ok bool) {
+func overBatch(m model, memory view.Unit) (s sheet, ok bool) {
 	rows := slices.DeleteFunc(slices.Clone(m.rows), func(f facts) bool {
 		_, numeric := f.batchSize()
 		return !numeric || f.status == outcome.Running
@@ -36,8 +37,8 @@ func overBatch(m model, memory scale) (s sheet, ok bool) {
 	groups, sizes := groupsOf(rows), sizesOf(rows)
 	left := max(0, len(groups)-maxGroups)
 	groups = groups[:len(groups)-left]
-	memoryPanel := batchPanel(fmt.Sprintf("memory (%s)", memory.name), groups, sizes, func(f facts) (v float64, sure, known bool) {
-		return f.memory.Number / memory.size, f.sure, f.memory.Known()
+	memoryPanel := batchPanel("memory ("+memory.String()+")", groups, sizes, func(f facts) (v float64, sure, known bool) {
+		return f.memory.Number / memory.Size(), f.sure, f.memory.Known()
 	})
 	speedPanel := batchPanel("tokens per second", groups, sizes, func(f facts) (v float64, sure, known bool) {
 		return f.speed.Number, true, f.speed.Known()

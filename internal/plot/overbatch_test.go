@@ -11,6 +11,7 @@ import (
 
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
+	"tunebench/internal/view"
 )
 
 // point is one experiment with its figure of memory; none where it is negative.
@@ -79,11 +80,7 @@ func TestAModelHasAPictureWhereAFigureIsKnown(t *testing.T) {
 		"both, with a failure":               {[]facts{fast, point("8", outcome.OK, 80, true), point("16", outcome.OOM, -1, true)}, 3},
 		"no memory is a figure too, if read": {[]facts{point("8", outcome.OK, 0, true)}, 1},
 	} {
-		gib, err := scaleOf("GiB")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, ok := overBatch(model{name: "m", rows: tc.rows}, gib)
+		s, ok := overBatch(model{name: "m", rows: tc.rows}, view.Unit{})
 		if len(s.panels) != tc.panels || ok != (tc.panels > 0) {
 			t.Errorf("%s: %d panels, %v; want %d", name, len(s.panels), ok, tc.panels)
 		}
@@ -115,17 +112,13 @@ func TestAGroupIsAMethodOnAsManyGPUs(t *testing.T) {
 
 func TestAPictureStaysOfASizeThatCanBeSeen(t *testing.T) {
 	t.Parallel()
-	gib, err := scaleOf("GiB")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []facts
 	for i := range 500 {
 		ok, failed := point(strconv.Itoa(i+1), outcome.OK, 1<<30, true), point(strconv.Itoa(i+1), outcome.OOM, -1, true)
 		ok.method, failed.method = fmt.Sprintf("method %03d", i), fmt.Sprintf("method %03d", i)
 		rows = append(rows, ok, failed)
 	}
-	s, ok := overBatch(model{name: "m", rows: rows}, gib)
+	s, ok := overBatch(model{name: "m", rows: rows}, view.Unit{})
 	if !ok || s.height() > 2000 || s.height() < 500 {
 		t.Errorf("a picture of 500 methods is %v points high", s.height())
 	}

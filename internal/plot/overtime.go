@@ -11,6 +11,7 @@ import (
 
 	"tunebench/internal/curve"
 	"tunebench/internal/timeline"
+	"tunebench/internal/view"
 )
 
 // maxKey is how many curves a key names; a log may be of more devices than that.
@@ -18,7 +19,7 @@ const maxKey = 16
 
 // overTime is the memory of one experiment over time; ok is false where no log of it can be
 // read.
-func overTime(f facts, l timeline.Timeline, memory scale) (s sheet, ok bool) {
+func overTime(f facts, l timeline.Timeline, memory view.Unit) (s sheet, ok bool) {
 	low, high, ok := extent(l)
 	if !ok {
 		return s, false
@@ -35,7 +36,7 @@ func overTime(f facts, l timeline.Timeline, memory scale) (s sheet, ok bool) {
 		held   bool
 	}{{"devices", l.Devices, true}, {"host", l.Host, false}} {
 		if len(group.curves) > 0 {
-			p := newPlot(fmt.Sprintf("%s (%s)", group.name, memory.name))
+			p := newPlot(fmt.Sprintf("%s (%s)", group.name, memory))
 			p.Add(grid(), moments{Timeline: l, seconds: time.size, named: len(s.panels) == 0}) // behind the curves
 			s.panels = append(s.panels, timePanel(p, group.curves, group.held, memory, time))
 		}
@@ -67,12 +68,12 @@ func extent(l timeline.Timeline) (low, high float64, ok bool) {
 
 // timePanel draws curves. A device's log says when its level changed, so the level is held
 // until the next point; the host is read now and then, and its readings are joined.
-func timePanel(axes *plot.Plot, curves []curve.Curve, held bool, memory, time scale) panel {
+func timePanel(axes *plot.Plot, curves []curve.Curve, held bool, memory view.Unit, time scale) panel {
 	p := panel{plot: axes, height: 210}
 	top := 0.0
 	for i, c := range curves {
 		peak := c.Peak()
-		top = max(top, peak.V/memory.size)
+		top = max(top, peak.V/memory.Size())
 		line := &plotter.Line{XYs: scaled(c.Points, memory, time), LineStyle: lineStyle(i)}
 		if held {
 			line.StepStyle = plotter.PostStep
@@ -80,7 +81,7 @@ func timePanel(axes *plot.Plot, curves []curve.Curve, held bool, memory, time sc
 		mark := &plotter.Scatter{XYs: scaled([]curve.Point{peak}, memory, time), GlyphStyle: markStyle(i, true)}
 		p.plot.Add(line, mark)
 		if i < maxKey {
-			p.key = append(p.key, entry{text: fmt.Sprintf("%s: peak %s", c.Name, memory.amount(peak.V)), line: line.LineStyle, mark: mark.GlyphStyle})
+			p.key = append(p.key, entry{text: fmt.Sprintf("%s: peak %s %s", c.Name, memory.Format(peak.V), memory), line: line.LineStyle, mark: mark.GlyphStyle})
 		}
 	}
 	if more := len(curves) - maxKey; more > 0 {
@@ -93,10 +94,10 @@ func timePanel(axes *plot.Plot, curves []curve.Curve, held bool, memory, time sc
 	return p
 }
 
-func scaled(points []curve.Point, memory, time scale) plotter.XYs {
+func scaled(points []curve.Point, memory view.Unit, time scale) plotter.XYs {
 	out := make(plotter.XYs, len(points))
 	for i, p := range points {
-		out[i] = plotter.XY{X: p.T / time.size, Y: p.V / memory.size}
+		out[i] = plotter.XY{X: p.T / time.size, Y: p.V / memory.Size()}
 	}
 	return out
 }

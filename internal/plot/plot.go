@@ -9,7 +9,6 @@ package plot
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"image/png"
@@ -27,36 +26,33 @@ import (
 	"tunebench/internal/curve"
 	"tunebench/internal/table"
 	"tunebench/internal/timeline"
+	"tunebench/internal/view"
 )
 
 // Options says how the pictures show what they have.
 type Options struct {
-	Unit string // of memory: GiB, GB, MiB or B; empty: GiB
+	Unit view.Unit // of memory
 }
 
 // Write draws all pictures of the table into dir, which is made where it is missing, and
 // returns the paths of the files, sorted. An experiment without a log, and a model without
 // a figure, has no picture.
 func Write(dir string, t table.Table, o Options) (paths []string, err error) {
-	scale, err := scaleOf(cmp.Or(o.Unit, "GiB"))
-	if err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for the pictures: %w", err)
 	}
 	out := gallery{dir: dir}
-	names := rowNames(t)
+	names := view.Names(t)
 	files := fileNames(names)
 	timeline.Each(t, curve.Limit, func(i int, l timeline.Timeline) {
-		if s, ok := overTime(factsOf(t.Rows[i], names[i]), l, scale); ok {
+		if s, ok := overTime(factsOf(t.Rows[i], names[i]), l, o.Unit); ok {
 			out.add(files[i]+"_memory_over_time", s)
 		}
 	})
 	models := byModel(t, names)
 	files = fileNames(namesOf(models))
 	for i, m := range models {
-		if s, ok := overBatch(m, scale); ok {
+		if s, ok := overBatch(m, o.Unit); ok {
 			out.add(files[i]+"_memory_and_throughput", s)
 		}
 	}

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"bytes"
 	"encoding/csv"
+	"io"
 	"slices"
 	"strings"
 
 	"tunebench/internal/memory"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 // IndexColumns are the settings that benchmarks.csv has always, since rows are matched
@@ -19,26 +20,32 @@ func IndexColumns() []string {
 	}
 }
 
-// RawSummary returns every cell of every experiment as CSV. What is not known is an
-// empty cell; the column notes says why.
-func RawSummary(t table.Table) ([]byte, error) {
-	return formatCSV(t.Columns(), t.Rows)
+// RawSummary writes every cell of every experiment as CSV. What is not known is an empty
+// cell; the column notes says why.
+func RawSummary(w io.Writer, t table.Table) error {
+	return writeCSV(w, t.Columns(), t.Rows)
 }
 
-// Benchmarks returns the experiments that ended ok as CSV, in base units: the index
+// Benchmarks writes the experiments that ended ok as CSV, in base units: the index
 // columns, the settings that differ, and all results but the raw readings that the
-// memory columns are computed from.
-func Benchmarks(t table.Table) ([]byte, error) {
+// memory columns are computed from. With those that did not end ok stands how they ended.
+func Benchmarks(w io.Writer, t table.Table, o Options) error {
 	rows := t.Ended()
-	same := constants(rows)
 	columns := IndexColumns()
+	if o.WithFailed {
+		rows = t.Rows
+		columns = append(columns, "status")
+	}
+	same := constants(rows)
 	for _, name := range t.Columns() {
-		if !slices.Contains(columns, name) && benchmarked(name, rows, same) {
+		kept := view.Matches(name, o.Keep)
+		if !slices.Contains(columns, name) && (kept || benchmarked(name, rows, same)) {
 			columns = append(columns, name)
 		}
 	}
+	columns = slices.DeleteFunc(columns, func(name string) bool { return view.Matches(name, o.Drop) })
 	slices.Sort(columns)
-	return formatCSV(columns, rows)
+	return writeCSV(w, columns, rows)
 }
 
 // isStageReading reports whether the name is one of the Trainer's memory readings of
@@ -114,26 +121,25 @@ func constants(rows []table.Row) map[string]string {
 	return same
 }
 
-func formatCSV(columns []string, rows []table.Row) ([]byte, error) {
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
+func writeCSV(out io.Writer, columns []string, rows []table.Row) error {
+	w := csv.NewWriter(out)
 	line := make([]string, len(columns))
 	for i, name := range columns {
 		line[i] = valid(name)
 	}
 	if err := w.Write(line); err != nil {
-		return nil, err
+		return err
 	}
 	for _, r := range rows {
 		for i, name := range columns {
 			line[i] = valid(r.Text(name))
 		}
 		if err := w.Write(line); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	w.Flush()
-	return out.Bytes(), w.Error()
+	return w.Error()
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -4,21 +4,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"tunebench/internal/unit"
 )
 
 // dash stands where there is no value; a note says why.
 const dash = "-"
-
-// gibibytes scales to GiB. A little memory is not shown as none.
-func gibibytes(bytes float64) string {
-	n := bytes / float64(unit.GiB)
-	if n != 0 && math.Abs(n) < 0.005 {
-		return "<0.01"
-	}
-	return strconv.FormatFloat(n, 'f', 2, 64)
-}
 
 func speed(n float64) string {
 	switch abs := math.Abs(n); {

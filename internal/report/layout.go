@@ -46,6 +46,7 @@ func fit(columns []column, width int) (gap int) {
 		excess--
 	}
 	for i := range columns {
+		columns[i].header = shorten(columns[i].header, widths[i])
 		for k, cell := range columns[i].cells {
 			columns[i].cells[k] = shorten(cell, widths[i])
 		}

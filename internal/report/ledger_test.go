@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"tunebench/internal/outcome"
 	"tunebench/internal/record"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 func mebi(n float64) metric.Value { return metric.Of(n * (1 << 20)) }
@@ -119,20 +121,12 @@ func measured(t *testing.T) table.Table {
 func TestTheTablesOfMeasuredExperimentsAreTheGoldenOnes(t *testing.T) {
 	t.Parallel()
 	g := measured(t)
-	golden(t, "measured.md.golden", Markdown(g))
-	raw, err := RawSummary(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "measured_raw.csv.golden", raw)
-	compared, err := Benchmarks(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "measured_benchmarks.csv.golden", compared)
+	golden(t, "measured.md.golden", Markdown(g, Options{}))
+	golden(t, "measured_raw.csv.golden", text(t, func(w io.Writer) error { return RawSummary(w, g) }))
+	golden(t, "measured_benchmarks.csv.golden", text(t, func(w io.Writer) error { return Benchmarks(w, g, Options{}) }))
 	for _, width := range []int{80, 120} {
 		var out bytes.Buffer
-		if err := Terminal(&out, g, width); err != nil {
+		if err := Terminal(&out, g, width, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("measured_%d.golden", width), out.Bytes())
@@ -186,7 +180,7 @@ func TestTheMarksOfFiguresAreExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := marks([]line{{mark: tc.mark}})
+			got := marks([]line{{of: view.Memory{Mark: tc.mark}}})
 			if !strings.HasPrefix(got, tc.want) || (tc.want == "") != (got == "") {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

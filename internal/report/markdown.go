@@ -5,19 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"tunebench/internal/memory"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 // Markdown returns the table for a pull request: a title, the settings that all
 // experiments share, the table, the failures with their reasons, and the notes.
-func Markdown(t table.Table) []byte {
-	all := lines(t)
+func Markdown(t table.Table, o Options) []byte {
+	all := lines(t, o.Unit)
 	var notes footnotes
-	columns := markdownColumns(t, all, &notes)
+	settings := varying(t, o)
+	columns := markdownColumns(all, settings, &notes, o)
 	var out strings.Builder
-	fmt.Fprintf(&out, "## Fine-tuning benchmarks\n\n%s.\n\n", summary(t))
-	writeCaption(&out, t, all)
+	fmt.Fprintf(&out, "## Fine-tuning benchmarks\n\n%s.\n\n", view.Summary(t))
+	writeCaption(&out, t, all, settings, o)
 	if len(all) > 0 {
 		for i := -2; i < len(all); i++ {
 			out.WriteString(markdownLine(columns, i) + "\n")
@@ -37,28 +38,26 @@ func Markdown(t table.Table) []byte {
 }
 
 // writeCaption tells what is the same for all rows, so that the table need not.
-func writeCaption(out *strings.Builder, t table.Table, all []line) {
+func writeCaption(out *strings.Builder, t table.Table, all []line, shown []string, o Options) {
 	if names := deviceNames(all); names != "" {
 		fmt.Fprintf(out, "On %s.\n", escape(names))
 	}
-	rows := described(t)
-	same := constants(rows)
 	var everywhere, somewhere []string
-	for _, name := range otherSettings(t, rows) {
-		values := distinct(name, rows)
-		if len(values) != 1 || name == memory.DeviceName {
+	for _, s := range view.Settings(t) {
+		set := s.Set()
+		if len(set) != 1 || slices.Contains(shown, s.Name) || view.Matches(s.Name, o.Drop) {
 			continue
 		}
-		text := code(plain(name + " " + spelled(values[0])))
-		if _, all := same[name]; all {
+		switch text := code(plain(s.Name + " " + spelled(set[0]))); {
+		case s.Varies():
+			somewhere = append(somewhere, text)
+		default:
 			everywhere = append(everywhere, text)
-			continue
 		}
-		somewhere = append(somewhere, text)
 	}
 	writeList(out, "The same for all", everywhere)
 	writeList(out, "The same wherever it is set", somewhere)
-	if text, _ := legend(all); text != "" {
+	if text, _ := legend(all, o.Unit); text != "" {
 		fmt.Fprintf(out, "%s; batch: per device.\n", strings.ToUpper(text[:1])+text[1:])
 	}
 	if text := marks(all); text != "" {
@@ -81,48 +80,15 @@ func spelled(value string) string {
 	return value
 }
 
-// described returns the rows whose settings are known.
-func described(t table.Table) []table.Row {
-	var rows []table.Row
-	for _, r := range t.Rows {
-		if _, known := r.Cell("framework_config"); known {
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
-// shownSettings are the settings that have columns of their own.
-func shownSettings() []string {
-	return []string{"model_name_or_path", "peft_method", "framework_config", "per_device_train_batch_size", "num_gpus", "output_dir"}
-}
-
 // markdownColumns are those of the terminal, and one for each other setting that
 // differs between the rows.
-func markdownColumns(t table.Table, all []line, notes *footnotes) []column {
-	_, letters := legend(all)
-	columns := []column{
-		{header: "experiment"}, {header: "model"}, {header: "method"}, {header: "batch", right: true}, {header: "GPUs", right: true},
-		{header: "status"}, {header: "memory (GiB)", right: true}, {header: "largest device", right: true}, {header: "tokens/s", right: true}, {header: "loss", right: true},
-	}
-	for _, l := range all {
-		cells := []string{l.experiment, l.model, l.method, l.batch, l.gpus, l.status, withLetter(l, letters), orDash(l.largest), l.speed, l.loss}
-		for i, cell := range cells {
-			columns[i].cells = append(columns[i].cells, escape(cell))
-		}
-	}
-	if !slices.ContainsFunc(all, func(l line) bool { return l.largest != "" }) {
-		const at = 7
-		columns = slices.Delete(columns, at, at+1)
-	}
-	rows := described(t)
-	for _, name := range otherSettings(t, rows) {
-		if len(distinct(name, rows)) < 2 {
-			continue
-		}
-		c := column{header: escape(plain(name))}
+func markdownColumns(all []line, settings []string, notes *footnotes, o Options) []column {
+	_, letters := legend(all, o.Unit)
+	var columns []column
+	for _, s := range shown(specs(settings, o.Unit, letters), all, o) {
+		c := column{header: escape(s.long), right: s.right}
 		for _, l := range all {
-			c.cells = append(c.cells, escape(orDash(l.row.Text(name))))
+			c.cells = append(c.cells, escape(s.cell(l)))
 		}
 		columns = append(columns, c)
 	}
@@ -134,29 +100,6 @@ func markdownColumns(t table.Table, all []line, notes *footnotes) []column {
 		columns = append(columns, note)
 	}
 	return columns
-}
-
-// otherSettings returns the settings that have no column of their own, by name.
-func otherSettings(t table.Table, rows []table.Row) []string {
-	var names []string
-	for _, name := range t.Columns() {
-		kind, present := kindOf(name, rows)
-		if present && kind == table.Setting && !slices.Contains(shownSettings(), name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// distinct returns the values of a setting, each once, as far as it is set.
-func distinct(name string, rows []table.Row) []string {
-	var values []string
-	for _, r := range rows {
-		if v := r.Text(name); v != "" && !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	return values
 }
 
 // markdownLine is the line of one experiment, the header for -2, the rule for -1.

@@ -13,6 +13,7 @@ import (
 	"tunebench/internal/outcome"
 	"tunebench/internal/table"
 	"tunebench/internal/unit"
+	"tunebench/internal/view"
 )
 
 // Measured writes what was measured of one command, no line wider than width columns where
@@ -160,7 +161,7 @@ func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
 		return
 	}
 	out.WriteString("\n")
-	if text := marks(lines(table.Table{Rows: []table.Row{row}})); text != "" {
+	if text := marks(lines(table.Table{Rows: []table.Row{row}}, view.Unit{})); text != "" {
 		writeWrapped(out, text, "  ", width)
 	}
 	for _, n := range kept {

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tunebench/internal/memory"
-	"tunebench/internal/outcome"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 // The most that a report shows of the notes on one experiment; raw_summary.csv has all.
@@ -57,17 +59,7 @@ func clip(text string) string {
 
 // reason is the line that explains why an experiment did not end ok.
 func (l line) reason() string {
-	if l.row.Status == outcome.OK {
-		return ""
-	}
-	if l.row.Reason != "" {
-		return clip(plain(l.row.Reason))
-	}
-	text := strings.TrimSpace(l.row.Text("error_messages"))
-	if text != "" {
-		return clip(plain(text[strings.LastIndexByte(text, '\n')+1:]))
-	}
-	return "no reason is known"
+	return clip(plain(view.Reason(l.row)))
 }
 
 // doubts are the notes on an experiment without the reason of its failure. Those on the
@@ -75,7 +67,7 @@ func (l line) reason() string {
 func (l line) doubts() []string {
 	out := append([]string(nil), l.gaps...)
 	for _, note := range l.row.Notes {
-		if l.source == fromHost || !strings.HasPrefix(note, table.HostNotes) {
+		if l.of.Source == view.FromHost || !strings.HasPrefix(note, table.HostNotes) {
 			out = append(out, note)
 		}
 	}
@@ -92,35 +84,32 @@ func (l line) everything() []string {
 
 // legend says what the memory column shows. Where the sources differ each has a
 // letter, which marks its figures.
-func legend(all []line) (text string, letters map[string]string) {
+func legend(all []line, u view.Unit) (text string, letters map[view.Source]string) {
 	var sources []string
-	letters = make(map[string]string)
-	for _, source := range []string{fromDevice, fromNVML, fromProcesses, fromTorch, fromHost} {
-		for _, l := range all {
-			if l.source == source {
-				sources = append(sources, source)
-				break
-			}
+	letters = make(map[view.Source]string)
+	for _, source := range view.Sources() {
+		if slices.ContainsFunc(all, func(l line) bool { return l.of.Source == source }) {
+			letters[source] = string(source[:1])
+			sources = append(sources, string(source))
 		}
 	}
 	switch len(sources) {
 	case 0:
-		return "", letters
+		return "", nil
 	case 1:
-		return "memory in GiB: " + sources[0], letters
+		return fmt.Sprintf("memory in %s: %s", u, sources[0]), nil
 	}
 	for i, source := range sources {
-		letters[source] = source[:1]
 		sources[i] = source[:1] + " " + source
 	}
-	return "memory in GiB: " + strings.Join(sources, ", "), letters
+	return fmt.Sprintf("memory in %s: %s", u, strings.Join(sources, ", ")), letters
 }
 
 // marks says what the signs before figures mean, as far as one stands there.
 func marks(all []line) string {
 	var found [memory.Contaminated + 1]bool
 	for _, l := range all {
-		found[l.mark] = true
+		found[l.of.Mark] = true
 		for _, d := range l.row.Memory.Devices {
 			found[d.Mark] = found[d.Mark] || l.largest != ""
 		}

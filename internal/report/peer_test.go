@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,10 +26,7 @@ func TestTheFirstHarnesssTableComesOutOfItsResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := Benchmarks(gathered)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := text(t, func(w io.Writer) error { return Benchmarks(w, gathered, Options{}) })
 	want, got := readCSV(t, data), readCSV(t, ours)
 	if len(want) != 22 || len(got) != len(want) {
 		t.Fatalf("%d lines, want %d (and a reference of 22)", len(got), len(want))

@@ -2,61 +2,58 @@
 //
 // It has the two CSV files, the table for a terminal, and the same table as Markdown
 // for a pull request. Figures are scaled only for the eye: files for programs hold
-// base units. What the rows hold is left to package table.
+// base units. What the rows hold is left to package table, how they are told alike
+// everywhere to package view, and the page for a browser to package page.
 package report
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
 
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
-// The files of a report.
+// The files of a report, without the page.
 const (
 	RawSummaryFile = "raw_summary.csv"
 	BenchmarksFile = "benchmarks.csv"
 	MarkdownFile   = "report.md"
 )
 
-// Write puts all files of the report into dir and returns their paths.
-func Write(dir string, t table.Table) ([]string, error) {
-	files := []struct {
-		name   string
-		format func(table.Table) ([]byte, error)
-	}{
-		{RawSummaryFile, RawSummary},
-		{BenchmarksFile, Benchmarks},
-		{MarkdownFile, func(t table.Table) ([]byte, error) { return Markdown(t), nil }},
-	}
-	var paths []string
-	for _, f := range files {
-		path, err := replace(dir, f.name, f.format, t)
-		if err != nil {
-			return paths, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
+// Options says what tables show.
+type Options struct {
+	Unit       view.Unit // of memory, for the eye
+	Keep       []string  // columns that stay though all rows have one value there; * stands for any text
+	Drop       []string  // columns that are left out, but of raw_summary.csv
+	WithFailed bool      // benchmarks.csv has what did not end ok too
 }
 
-// WriteRaw puts raw_summary.csv alone into dir: what a run does after each experiment.
+// WriteRaw puts raw_summary.csv into dir: what a run does after each experiment.
 func WriteRaw(dir string, t table.Table) error {
-	_, err := replace(dir, RawSummaryFile, RawSummary, t)
-	return err
+	return WriteFile(filepath.Join(dir, RawSummaryFile), func(w io.Writer) error { return RawSummary(w, t) })
 }
 
-// replace writes one file of the report whole, so a reader never meets half of one.
-func replace(dir, name string, format func(table.Table) ([]byte, error), t table.Table) (string, error) {
-	data, err := format(t)
+// WriteFile writes a file of a report whole, so a reader never meets half of one.
+func WriteFile(path string, content func(io.Writer) error) error {
+	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
-		return "", fmt.Errorf("make %s: %w", name, err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	path := filepath.Join(dir, name)
-	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(dir)); err != nil {
-		return "", fmt.Errorf("write %s: %w", path, err)
+	defer func() { _ = pending.Cleanup() }() // nothing is left to clean up once it has replaced the old file
+	out := bufio.NewWriter(pending)
+	if err := content(out); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return path, nil
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := pending.CloseAtomicallyReplace(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }

@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 	"tunebench/internal/table"
+	"tunebench/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -51,7 +54,7 @@ func TestTheTerminalTableIsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 160} {
 		var out bytes.Buffer
-		if err := Terminal(&out, gathered(t), width); err != nil {
+		if err := Terminal(&out, gathered(t), width, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("terminal_%d.golden", width), out.Bytes())
@@ -65,42 +68,60 @@ func TestTheTerminalTableIsTheGoldenOne(t *testing.T) {
 
 func TestTheFilesOfAReportAreTheGoldenOnes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	paths, err := Write(dir, gathered(t))
-	if err != nil {
+	g := gathered(t)
+	golden(t, RawSummaryFile+".golden", text(t, func(w io.Writer) error { return RawSummary(w, g) }))
+	golden(t, BenchmarksFile+".golden", text(t, func(w io.Writer) error { return Benchmarks(w, g, Options{}) }))
+	golden(t, MarkdownFile+".golden", Markdown(g, Options{}))
+}
+
+// text is what a format writes.
+func text(t *testing.T, format func(io.Writer) error) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := format(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{filepath.Join(dir, RawSummaryFile), filepath.Join(dir, BenchmarksFile), filepath.Join(dir, MarkdownFile)}
-	if diff := cmp.Diff(want, paths); diff != "" {
-		t.Errorf("paths (-want +got)\n%s", diff)
+	return out.Bytes()
+}
+
+func TestAFileIsWrittenWholeOrLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.md")
+	write := func(text string, end error) error {
+		return WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return errors.Join(err, end)
+		})
 	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, filepath.Base(path)+".golden", data)
+	if err := write("first", nil); err != nil {
+		t.Fatal(err)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != len(paths) {
-		t.Errorf("the folder holds %v, want the %d files only", entries, len(paths))
+	broken := errors.New("the format broke")
+	if err := write("half", broken); !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want one that names the file and the cause", err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || string(data) != "first" {
+		t.Errorf("the file holds %q, %v; want what was there", data, err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("the folder holds %v, want the file only", entries)
 	}
 }
 
 func TestAReportOfNothingSaysSo(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := Terminal(&out, table.Table{}, 80); err != nil {
+	if err := Terminal(&out, table.Table{}, 80, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"terminal": out.String(), "markdown": string(Markdown(table.Table{}))} {
+	for name, text := range map[string]string{"terminal": out.String(), "markdown": string(Markdown(table.Table{}, Options{}))} {
 		if !strings.Contains(text, "0 experiments: 0 ok") {
 			t.Errorf("%s does not count to 0:\n%s", name, text)
 		}
 	}
-	data, err := Benchmarks(table.Table{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := text(t, func(w io.Writer) error { return Benchmarks(w, table.Table{}, Options{}) })
 	index := IndexColumns()
 	slices.Sort(index)
 	if diff := cmp.Diff([][]string{index}, readCSV(t, data)); diff != "" {
@@ -112,19 +133,17 @@ func TestAReportOfNothingSaysSo(t *testing.T) {
 func TestOnlyWhatEndedOKIsCompared(t *testing.T) {
 	t.Parallel()
 	g := gathered(t)
-	raw, err := RawSummary(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compared, err := Benchmarks(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := text(t, func(w io.Writer) error { return RawSummary(w, g) })
+	compared := text(t, func(w io.Writer) error { return Benchmarks(w, g, Options{}) })
+	all := text(t, func(w io.Writer) error { return Benchmarks(w, g, Options{WithFailed: true}) })
 	if n := len(readCSV(t, raw)) - 1; n != len(g.Rows) {
 		t.Errorf("%d rows in the summary, want all %d", n, len(g.Rows))
 	}
 	if n := len(readCSV(t, compared)) - 1; n != 3 {
 		t.Errorf("%d rows among the compared, want the 3 that ended ok", n)
+	}
+	if rows := readCSV(t, all); len(rows)-1 != len(g.Rows) || !slices.Contains(rows[0], "status") {
+		t.Errorf("with those that failed: %d rows under %q, want all %d with their status", len(rows)-1, rows[0], len(g.Rows))
 	}
 }
 
@@ -140,10 +159,8 @@ func TestSettingsOfOneValueLeaveAndResultsStay(t *testing.T) {
 			{Name: "init_memory", Kind: table.Result, Number: true, Value: metric.Missing("never")},
 		}}
 	}
-	data, err := Benchmarks(table.Table{Rows: []table.Row{row("2e-5", 1), row("2e-4", 2)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := table.Table{Rows: []table.Row{row("2e-5", 1), row("2e-4", 2)}}
+	data := text(t, func(w io.Writer) error { return Benchmarks(w, two, Options{}) })
 	want := [][]string{
 		{"epoch", "framework_config", "init_memory", "learning_rate", "model_name_or_path", "num_gpus", "peft_method", "per_device_train_batch_size", "torch_dtype", "train_loss"},
 		{"0.07", "", "", "2e-5", "", "", "", "", "", "1"},
@@ -159,7 +176,7 @@ func TestRowsOfSeveralFoldersNameTheirs(t *testing.T) {
 	g := table.Table{Rows: []table.Row{
 		{Experiment: "exp_0", Dir: "a/exp_0", Status: outcome.OK}, {Experiment: "exp_0", Dir: "b/exp_0", Status: outcome.OK},
 	}}
-	text := string(Markdown(g))
+	text := string(Markdown(g, Options{}))
 	for _, want := range []string{"a/exp_0", "b/exp_0"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not named in\n%s", want, text)
@@ -167,12 +184,57 @@ func TestRowsOfSeveralFoldersNameTheirs(t *testing.T) {
 	}
 }
 
+func TestNotesDoNotPushTheTableOutOfSight(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int]string{17: "[17] cause 16\n", 18: "[17] to [18]: see report.md or the column notes of raw_summary.csv\n"} {
+		var g table.Table
+		for i := range rows {
+			g.Rows = append(g.Rows, table.Row{Experiment: fmt.Sprintf("exp_%d", i), Dir: fmt.Sprintf("r/exp_%d", i), Status: outcome.Error, Reason: fmt.Sprintf("cause %d", i)})
+		}
+		var out bytes.Buffer
+		if err := Terminal(&out, g, 80, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(out.String(), want) || strings.Contains(out.String(), "cause 17") {
+			t.Errorf("%d notes end with %q, want %q", rows, out.String(), want)
+		}
+	}
+}
+
+func TestKeptAndDroppedColumns(t *testing.T) {
+	t.Parallel()
+	row := func(rate string) table.Row {
+		return table.Row{Experiment: "exp_" + rate, Dir: "r/exp_" + rate, Status: outcome.OK, Cells: []table.Cell{
+			{Name: "framework_config", Kind: table.Setting, Text: "none"},
+			{Name: "seed", Kind: table.Setting, Text: "7"},
+			{Name: "learning_rate", Kind: table.Setting, Text: rate},
+			{Name: "train_loss", Kind: table.Result, Number: true, Value: metric.Of(2)},
+		}}
+	}
+	g := table.Table{Rows: []table.Row{row("1"), row("2")}}
+	o := Options{Keep: []string{"see*"}, Drop: []string{"train_loss", "torch_dtype"}}
+	data := text(t, func(w io.Writer) error { return Benchmarks(w, g, o) })
+	want := []string{"framework_config", "learning_rate", "model_name_or_path", "num_gpus", "peft_method", "per_device_train_batch_size", "seed"}
+	if diff := cmp.Diff(want, readCSV(t, data)[0]); diff != "" {
+		t.Errorf("benchmarks (-want +got)\n%s", diff)
+	}
+	var terminal bytes.Buffer
+	if err := Terminal(&terminal, g, 120, o); err != nil {
+		t.Fatal(err)
+	}
+	for name, table := range map[string]string{"terminal": terminal.String(), "markdown": string(Markdown(g, o))} {
+		if !strings.Contains(table, "learning_rate") || !strings.Contains(table, "seed") || strings.Contains(table, "loss  ") || strings.Contains(table, "`seed") {
+			t.Errorf("%s has not the columns learning_rate and seed, or still the loss:\n%s", name, table)
+		}
+	}
+}
+
 func TestNumbersForTheEye(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ got, want string }{
-		"20 GiB":                               {gibibytes(20 << 30), "20.00"},
-		"a little memory is not shown as none": {gibibytes(1 << 20), "<0.01"},
-		"none is none":                         {gibibytes(0), "0.00"},
+		"20 GiB":                               {view.Unit{}.Format(20 << 30), "20.00"},
+		"a little memory is not shown as none": {view.Unit{}.Format(1 << 20), "<0.01"},
+		"none is none":                         {view.Unit{}.Format(0), "0.00"},
 		"thousands of tokens":                  {speed(3215.7), "3216"},
 		"tens of tokens":                       {speed(12.345), "12.3"},
 		"few tokens":                           {speed(0.01234), "0.0123"},
@@ -247,7 +309,7 @@ func TestAMarkdownTableKeepsItsColumnsWhateverTheTextsAre(t *testing.T) {
 			{Name: "model_name_or_path", Kind: table.Setting, Text: text.Draw(t, "model")},
 		}}
 		rows := 0
-		for line := range strings.Lines(string(Markdown(table.Table{Rows: []table.Row{row}}))) {
+		for line := range strings.Lines(string(Markdown(table.Table{Rows: []table.Row{row}}, Options{}))) {
 			if !strings.HasPrefix(line, "|") {
 				continue
 			}

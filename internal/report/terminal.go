@@ -4,28 +4,23 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
+	"tunebench/internal/memory"
 	"tunebench/internal/table"
-)
-
-// The least width to which the columns of free text are shortened.
-const (
-	minModel  = 8
-	minMethod = 8
-	minWord   = 6
+	"tunebench/internal/view"
 )
 
 // Terminal writes the table for people, no line wider than width columns where the
 // figures allow it. Names that are too long lose their middle.
-func Terminal(w io.Writer, t table.Table, width int) error {
-	all := lines(t)
+func Terminal(w io.Writer, t table.Table, width int, o Options) error {
+	all := lines(t, o.Unit)
+	settings := telling(t, o)
 	var notes footnotes
-	columns := terminalColumns(all, &notes, true)
+	columns := terminalColumns(all, settings, &notes, o, true)
 	if natural(columns) > width {
 		notes = footnotes{}
-		columns = terminalColumns(all, &notes, false)
+		columns = terminalColumns(all, settings, &notes, o, false)
 	}
 	gap := fit(columns, width)
 	var out strings.Builder
@@ -33,53 +28,68 @@ func Terminal(w io.Writer, t table.Table, width int) error {
 		out.WriteString(textLine(columns, i, gap) + "\n")
 	}
 	out.WriteString("\n")
-	writeWrapped(&out, summary(t), "", width)
+	writeWrapped(&out, view.Summary(t), "", width)
 	if names := deviceNames(all); names != "" {
 		writeWrapped(&out, "on "+names, "", width)
 	}
-	if text, _ := legend(all); text != "" {
+	if text, _ := legend(all, o.Unit); text != "" {
 		writeWrapped(&out, text, "", width)
 	}
 	if text := marks(all); text != "" {
 		writeWrapped(&out, text, "", width)
 	}
-	for i, note := range notes.texts {
-		mark := fmt.Sprintf("[%d] ", i+1)
-		writeWrapped(&out, mark+note, strings.Repeat(" ", len(mark)), width)
-	}
+	writeNotes(&out, notes.texts, width)
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
+// maxTerminalNotes is how many notes stand below a table before they would push it out of
+// sight. The files have all.
+const maxTerminalNotes = 16
+
+func writeNotes(out *strings.Builder, notes []string, width int) {
+	room := len(notes)
+	if room > maxTerminalNotes+1 {
+		room = maxTerminalNotes
+	}
+	for i, note := range notes[:room] {
+		mark := fmt.Sprintf("[%d] ", i+1)
+		writeWrapped(out, mark+note, strings.Repeat(" ", len(mark)), width)
+	}
+	if room < len(notes) {
+		writeWrapped(out, fmt.Sprintf("[%d] to [%d]: see %s or the column notes of %s", maxTerminalNotes+1, len(notes), MarkdownFile, RawSummaryFile), "", width)
+	}
+}
+
 // terminalColumns makes the columns. The largest device of each experiment has one of its
 // own where there is room for it, and else a note where it says more than the mean.
-func terminalColumns(all []line, notes *footnotes, wide bool) []column {
-	_, letters := legend(all)
-	columns := []column{
-		{header: "exp", least: minWord}, {header: "model", least: minModel}, {header: "method", least: minMethod},
-		{header: "batch", right: true}, {header: "gpus", right: true}, {header: "status", least: minWord},
-		{header: "GiB", right: true}, {header: "max@device", right: true}, {header: "tok/s", right: true}, {header: "loss", right: true}, {header: "note"},
+func terminalColumns(all []line, settings []string, notes *footnotes, o Options, wide bool) []column {
+	_, letters := legend(all, o.Unit)
+	models := shortModels(all)
+	var columns []column
+	for _, s := range shown(specs(settings, o.Unit, letters), all, o) {
+		if s.name == memory.NvidiaMax && !wide {
+			continue
+		}
+		c := column{header: s.short, right: s.right, least: s.least}
+		for _, l := range all {
+			l.model = models[l.model]
+			c.cells = append(c.cells, s.cell(l))
+		}
+		columns = append(columns, c)
 	}
-	marked, several, models := false, false, shortModels(all)
+	note, marked := column{header: "note"}, false
 	for _, l := range all {
 		texts := l.everything()
-		if text := l.unequal(); !wide && text != "" {
-			texts = append([]string{text}, texts...)
+		if !wide && l.unequal != "" {
+			texts = append([]string{l.unequal}, texts...)
 		}
 		mark := notes.mark(texts)
-		marked, several = marked || mark != "", several || l.largest != ""
-		cells := []string{l.experiment, models[l.model], l.method, l.batch, l.gpus, l.status,
-			withLetter(l, letters), orDash(l.largest), l.speed, l.loss, bracketed(mark)}
-		for i, cell := range cells {
-			columns[i].cells = append(columns[i].cells, cell)
-		}
+		marked = marked || mark != ""
+		note.cells = append(note.cells, bracketed(mark))
 	}
-	if !marked {
-		columns = columns[:len(columns)-1]
-	}
-	if !several || !wide {
-		const at = 7
-		columns = slices.Delete(columns, at, at+1)
+	if marked {
+		columns = append(columns, note)
 	}
 	return columns
 }
@@ -111,13 +121,6 @@ func shortModels(all []line) map[string]string {
 		short[l.model] = base
 	}
 	return short
-}
-
-func withLetter(l line, letters map[string]string) string {
-	if letter := letters[l.source]; letter != "" {
-		return l.memory + " " + letter
-	}
-	return l.memory
 }
 
 func bracketed(mark string) string {
