@@ -6,18 +6,24 @@
 package metric
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 )
 
-// Value is a number, or the gap that stands in its place.
+// Value is a number, or the gap that stands in its place. The zero value is a gap, so
+// that a figure that nobody set never passes for 0; a number is made by Of alone.
 type Value struct {
-	Number float64 // the number; meaningful only where Gap is empty
+	Number float64 // the number; meaningful only where Known says so
 	Text   string  // the spelling that was read; empty for a computed number
 	Gap    string  // why there is no number; empty where there is one
+	known  bool
 }
+
+// notMeasured is the reason of a gap that was given none.
+const notMeasured = "not measured"
 
 // Of returns a known value. A number that is not finite is a gap: no later sum,
 // mean or file can hold it without harm.
@@ -25,19 +31,29 @@ func Of(number float64) Value {
 	if math.IsNaN(number) || math.IsInf(number, 0) {
 		return Value{Gap: "not finite: " + strconv.FormatFloat(number, 'g', -1, 64)}
 	}
-	return Value{Number: number}
+	return Value{Number: number, known: true}
 }
 
 // Missing returns the gap that reason explains.
 func Missing(reason string) Value {
 	if reason == "" {
-		reason = "not measured"
+		reason = notMeasured
 	}
 	return Value{Gap: reason}
 }
 
 // Known reports whether there is a number.
-func (v Value) Known() bool { return v.Gap == "" }
+func (v Value) Known() bool { return v.known }
+
+// Equal reports whether both are the same number or the same gap, spelled alike.
+func (v Value) Equal(other Value) bool {
+	if v.known != other.known || v.Text != other.Text {
+		return false
+	}
+	return v.known && v.Number == other.Number || !v.known && v.reason() == other.reason()
+}
+
+func (v Value) reason() string { return cmp.Or(v.Gap, notMeasured) }
 
 // wholeBelow is where whole numbers cease to be written out: 2^53, up to which a float64
 // holds each of them.
@@ -63,7 +79,7 @@ type gapJSON struct {
 // MarshalJSON writes a bare number, or an object with the gap.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if !v.Known() {
-		return json.Marshal(gapJSON{Gap: v.Gap, Text: v.Text})
+		return json.Marshal(gapJSON{Gap: v.reason(), Text: v.Text})
 	}
 	return json.Marshal(v.Number)
 }
@@ -72,7 +88,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 func (v *Value) UnmarshalJSON(data []byte) error {
 	var number float64
 	if err := json.Unmarshal(data, &number); err == nil && string(data) != "null" {
-		*v = Value{Number: number}
+		*v = Of(number)
 		return nil
 	}
 	var gap gapJSON

@@ -27,6 +27,47 @@ func TestAGapAlwaysHasAReason(t *testing.T) {
 	}
 }
 
+func TestWhatNobodySetIsAGapAndNotZero(t *testing.T) {
+	t.Parallel()
+	var decoded struct{ Used, Total metric.Value }
+	if err := json.Unmarshal([]byte(`{"Total": null}`), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string]metric.Value{
+		"the zero value":          {},
+		"a number set by hand":    {Number: 5},
+		"a key that is not there": decoded.Used,
+		"a key that is null":      decoded.Total,
+	} {
+		data, err := json.Marshal(v)
+		if v.Known() || v.String() != "" || err != nil || string(data) != `{"gap":"not measured"}` {
+			t.Errorf("%s: %+v, in JSON %s (%v), want a gap with a reason", name, v, data, err)
+		}
+	}
+}
+
+func TestValuesAreEqualByWhatTheySay(t *testing.T) {
+	t.Parallel()
+	spelled := metric.Of(1)
+	spelled.Text = "1.0"
+	for name, tc := range map[string]struct {
+		a, b metric.Value
+		want bool
+	}{
+		"the same number":            {metric.Of(1), metric.Of(1), true},
+		"another number":             {metric.Of(1), metric.Of(2), false},
+		"another spelling":           {metric.Of(1), spelled, false},
+		"a number and a gap":         {metric.Of(0), metric.Missing(""), false},
+		"zero and nothing":           {metric.Of(0), metric.Value{}, false},
+		"two reasons":                {metric.Missing("a"), metric.Missing("b"), false},
+		"no reason and the standard": {metric.Value{}, metric.Missing(""), true},
+	} {
+		if tc.a.Equal(tc.b) != tc.want || tc.b.Equal(tc.a) != tc.want {
+			t.Errorf("%s: %+v equals %+v is not %v", name, tc.a, tc.b, tc.want)
+		}
+	}
+}
+
 func TestValuesSurviveJSON(t *testing.T) {
 	t.Parallel()
 	for _, want := range []metric.Value{

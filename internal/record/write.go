@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,10 +30,9 @@ func Write(dir string, r Record) error {
 }
 
 // Format returns the text of results.json. It is valid JSON and valid UTF-8 whatever
-// the trainer printed: a number that is not finite becomes a gap, and bytes that are
-// no UTF-8 become replacement characters.
+// the trainer printed: a value is finite or a gap, and bytes that are no UTF-8 become
+// replacement characters.
 func Format(r Record) ([]byte, error) {
-	r = finite(r)
 	if r.Version == 0 {
 		r.Version = Version
 	}
@@ -113,31 +111,4 @@ func Words(v metric.Value) (text string, ok bool) {
 		return "", false
 	}
 	return v.Text, true
-}
-
-// finite returns the record with every number that JSON cannot hold turned into a gap.
-func finite(r Record) Record {
-	r.Metrics = append(metric.Set(nil), r.Metrics...)
-	for i := range r.Metrics {
-		r.Metrics[i].Value = finiteValue(r.Metrics[i].Value)
-	}
-	r.Host.MaxRSSOneProcess = finiteValue(r.Host.MaxRSSOneProcess)
-	if r.Watch != nil {
-		watch := *r.Watch
-		watch.Baseline = append([]Baseline(nil), watch.Baseline...)
-		for i := range watch.Baseline {
-			watch.Baseline[i].Used = finiteValue(watch.Baseline[i].Used)
-		}
-		r.Watch = &watch
-	}
-	return r
-}
-
-func finiteValue(v metric.Value) metric.Value {
-	if !v.Known() || !math.IsNaN(v.Number) && !math.IsInf(v.Number, 0) {
-		return v
-	}
-	gap := metric.Of(v.Number)
-	gap.Text = v.Text
-	return gap
 }

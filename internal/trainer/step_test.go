@@ -12,7 +12,11 @@ import (
 
 func TestTheStepInATail(t *testing.T) {
 	t.Parallel()
-	loss := func(text string, n float64) metric.Value { return metric.Value{Number: n, Text: text} }
+	loss := func(text string, n float64) metric.Value {
+		v := metric.Of(n)
+		v.Text = text
+		return v
+	}
 	none := metric.Missing("no loss was printed lately")
 	tests := []struct {
 		name, tail string

@@ -97,6 +97,7 @@ type watcher struct {
 // target is one device that is watched.
 type target struct {
 	h      handle
+	open   bool
 	lost   metric.Value // the reason, where the device could not be opened
 	counts function     // fnMemoryV2 or fnMemoryV1
 	info   *memoryInfo
@@ -127,7 +128,7 @@ func (s *session) watch(want []device.Device) (*watcher, []device.Watched, error
 
 func (w *watcher) opened() (n int) {
 	for _, t := range w.targets {
-		if t.lost.Known() {
+		if t.open {
 			n++
 		}
 	}
@@ -154,7 +155,7 @@ func (s *session) target(want device.Device) (target, device.Watched, error) {
 	watched.Source, watched.Total, watched.Reserved = source, first.total, first.reserved
 	watched.EnergyStart = s.energy(h)
 	watched.EnergyEnd = metric.Missing("the counter was not read at the end")
-	return target{h: h, counts: counts, info: new(memoryInfo)}, watched, nil
+	return target{h: h, open: true, counts: counts, info: new(memoryInfo)}, watched, nil
 }
 
 // place returns the index of a device for the log, and the UUID of a slice's GPU.
@@ -200,7 +201,7 @@ func (s *session) energy(h handle) metric.Value {
 func (w *watcher) Memory(_ context.Context, used []metric.Value) {
 	for i := range w.targets {
 		t := &w.targets[i]
-		if used[i] = t.lost; t.lost.Known() {
+		if used[i] = t.lost; t.open {
 			level, _ := readMemory(w.d, t.counts, t.h, t.info) // the gap says what the code does
 			used[i] = level.used
 		}
@@ -210,7 +211,7 @@ func (w *watcher) Memory(_ context.Context, used []metric.Value) {
 // Processes lists who holds memory on device i.
 func (w *watcher) Processes(_ context.Context, i int) ([]device.ProcessUse, string) {
 	t := &w.targets[i]
-	if !t.lost.Known() {
+	if !t.open {
 		return nil, t.lost.Gap
 	}
 	return readProcesses(w.d, t.h, w.buffer)
@@ -219,7 +220,7 @@ func (w *watcher) Processes(_ context.Context, i int) ([]device.ProcessUse, stri
 // State says what device i does.
 func (w *watcher) State(_ context.Context, i int) device.State {
 	t := &w.targets[i]
-	if !t.lost.Known() {
+	if !t.open {
 		return device.State{Utilisation: t.lost, Power: t.lost, SMClock: t.lost, MemoryClock: t.lost, ThrottleGap: t.lost.Gap}
 	}
 	return readState(w.d, t.h)
@@ -229,7 +230,7 @@ func (w *watcher) State(_ context.Context, i int) device.State {
 func (w *watcher) energies(s *session) []metric.Value {
 	out := make([]metric.Value, len(w.targets))
 	for i, t := range w.targets {
-		if out[i] = t.lost; t.lost.Known() {
+		if out[i] = t.lost; t.open {
 			out[i] = s.energy(t.h)
 		}
 	}
