@@ -3,13 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"tunebench/internal/device"
 	"tunebench/internal/device/nvml"
+	"tunebench/internal/experiment"
 	"tunebench/internal/report"
 )
 
@@ -40,55 +42,49 @@ func newDevices(s System) *cobra.Command {
 	return cmd
 }
 
-// surveyDevices asks every source; one that cannot answer says why.
+// surveyDevices asks every source, all at once, since one may hang; one that cannot
+// answer says why.
 func surveyDevices(ctx context.Context, s System) report.DeviceSurvey {
-	var survey report.DeviceSurvey
-	if config := nvmlConfig(s); config != nil {
-		machine, err := nvml.List(ctx, *config)
-		if err != nil {
-			machine = device.Machine{Source: "nvml", Notes: []string{err.Error()}}
-		}
-		survey.Machines = append(survey.Machines, machine)
-	}
-	survey.Machines = append(survey.Machines, surveySMI(ctx, s))
+	machines := make([]device.Machine, 2)
+	var asked sync.WaitGroup
+	asked.Go(func() { machines[0] = surveyNVML(ctx, s) })
+	asked.Go(func() { machines[1] = surveySMI(ctx, s) })
+	asked.Wait()
 	text, set := s.LookupEnv("CUDA_VISIBLE_DEVICES")
 	inherited := device.ParseVisible(text, set)
-	survey.Visible, survey.VisibleSet = text, set
-	survey.Notes = inherited.Problems
-	for _, machine := range survey.Machines {
+	survey := report.DeviceSurvey{Machines: machines, Visible: text, VisibleSet: set, Notes: inherited.Problems}
+	for _, machine := range machines {
 		if len(machine.Devices) > 0 {
-			seen, problems := inherited.Devices(machine.Identities())
-			survey.Seen, survey.Notes = seen, slices.Concat(survey.Notes, problems)
+			survey.Seen, survey.Notes = machine.Seen(inherited)
 			break
 		}
 	}
 	return survey
 }
 
+func surveyNVML(ctx context.Context, s System) device.Machine {
+	config := nvmlConfig(s)
+	if config == nil {
+		return device.Machine{Source: experiment.SourceNVML, Notes: []string{"tunebench does not find its own program, which asks NVML"}}
+	}
+	machine, err := nvml.List(ctx, *config)
+	if err != nil {
+		return device.Machine{Source: experiment.SourceNVML, Notes: []string{err.Error()}}
+	}
+	return machine
+}
+
 func surveySMI(ctx context.Context, s System) device.Machine {
-	machine := device.Machine{Source: "nvidia-smi"}
 	found, err := findSMI(s)
-	if err != nil || found == nil {
-		machine.Notes = append(machine.Notes, "nvidia-smi is not on PATH")
-		return machine
+	if err == nil && found == nil {
+		err = errors.New("nvidia-smi is not on PATH")
 	}
-	machine.Library = found.Path
-	all, err := found.List(ctx)
+	if err != nil {
+		return device.Machine{Source: experiment.SourceSMI, Notes: []string{err.Error()}}
+	}
+	machine, err := found.Survey(ctx)
 	if err != nil {
 		machine.Notes = append(machine.Notes, err.Error())
-	}
-	levels, err := found.Read(ctx, all)
-	if err != nil {
-		machine.Notes = append(machine.Notes, err.Error())
-	}
-	for _, d := range all {
-		one := device.Surveyed{Device: d, ProcessesGap: "not asked of nvidia-smi"}
-		for _, level := range levels {
-			if level.Index == d.Index {
-				one.Used = level.Used
-			}
-		}
-		machine.Devices = append(machine.Devices, one)
 	}
 	return machine
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tunebench/internal/device"
-	"tunebench/internal/device/smi"
 	"tunebench/internal/executor/local"
 	"tunebench/internal/experiment"
 	"tunebench/internal/outcome"
@@ -117,6 +115,10 @@ func measurement(ctx context.Context, s System, argv []string, out string, f *pl
 	if err != nil {
 		return m, nil, err
 	}
+	sampling.NoDevices = seen.gap
+	for _, warning := range seen.warnings {
+		_, _ = fmt.Fprintln(s.Stderr, "warning:", warning)
+	}
 	stdio, err := standardFiles(s)
 	if err != nil {
 		return m, nil, err
@@ -130,13 +132,13 @@ func measurement(ctx context.Context, s System, argv []string, out string, f *pl
 	}, cleanUp, nil
 }
 
-// watchedDevices asks NVML where there is no nvidia-smi to ask.
+// watchedDevices returns the devices that the flags name.
 func watchedDevices(ctx context.Context, s System, f *planFlags) (visible, error) {
-	found, err := smi.Find(s.Environ)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return visible{}, fmt.Errorf("look for nvidia-smi: %w", err)
+	found, err := findSMI(s)
+	if err != nil {
+		return visible{}, err
 	}
-	return asker{smi: found, nvml: nvmlConfig(s)}.devices(ctx, s, f.gpus)
+	return asker{smi: found, nvml: nvmlConfig(s)}.devices(ctx, s, f.gpus, f.source)
 }
 
 // measureEnv is what is set on top of the command's environment: the order of devices

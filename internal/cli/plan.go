@@ -28,7 +28,7 @@ func newPlan(s System) *cobra.Command {
 		Args:    exactly(1, "one scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.given = cmd.Flags().Changed
-			plan, err := makePlan(cmd.Context(), s, args[0], f, asker{planning: true})
+			plan, err := makePlan(cmd.Context(), s, args[0], f, asker{planning: true, nvml: nvmlConfig(s)})
 			if err != nil {
 				return err
 			}
@@ -68,11 +68,11 @@ func makePlan(ctx context.Context, s System, path string, f *planFlags, ask aske
 	if err != nil {
 		return matrix.Plan{}, usage(err)
 	}
-	seen, err := ask.devices(ctx, s, f.gpus)
+	seen, err := ask.devices(ctx, s, f.gpus, f.source)
 	if err != nil {
 		return matrix.Plan{}, err
 	}
-	req.Devices, req.DevicesKnown = seen.entries, seen.known
+	req.Devices, req.DevicesKnown, req.Sampling.NoDevices = seen.entries, seen.known, seen.gap
 	req.NumGPUs = numGPUs(f.numGPUs, seen)
 	req.UserDeviceOrder = s.Getenv("CUDA_DEVICE_ORDER")
 	var plan matrix.Plan
@@ -84,7 +84,7 @@ func makePlan(ctx context.Context, s System, path string, f *planFlags, ask aske
 	if len(problems) > 0 {
 		return matrix.Plan{}, usage(mistakes(problems))
 	}
-	plan.Warnings = append(plan.Warnings, f.ignored(req.Scenarios, plan)...)
+	plan.Warnings = slices.Concat(plan.Warnings, seen.warnings, f.ignored(req.Scenarios, plan))
 	return placed(plan, req.Out, f)
 }
 

@@ -1,6 +1,10 @@
 package device
 
-import "tunebench/internal/metric"
+import (
+	"strings"
+
+	"tunebench/internal/metric"
+)
 
 // Machine is what a source says about this machine's devices now.
 type Machine struct {
@@ -23,7 +27,7 @@ type Surveyed struct {
 	Processes    []ProcessUse `json:"processes,omitempty"`
 	ProcessesGap string       `json:"processes_gap,omitempty"`
 	ComputeMode  string       `json:"compute_mode,omitempty"`
-	MIG          string       `json:"mig,omitempty"` // on, off, or why it is not known
+	MIG          string       `json:"mig,omitempty"` // MIGOn, perhaps with what could not be told, MIGOff, or why it is not known
 	Slices       []Surveyed   `json:"slices,omitempty"`
 	Calls        []Call       `json:"calls,omitempty"`
 }
@@ -34,15 +38,22 @@ type Call struct {
 	Answer string `json:"answer"` // the value, or the reason why there is none
 }
 
-// Identities returns the devices and their MIG slices as Resolve wants them. A slice
-// has the index -1: no index names it.
-func (m Machine) Identities() []Device {
-	var all []Device
+// What MIG is where it is known; else it is the reason why it is not.
+const (
+	MIGOn  = "on"
+	MIGOff = "off"
+)
+
+// IsCut reports whether the GPU is given out in MIG slices, so that it is no device by itself.
+func (d Surveyed) IsCut() bool { return d.MIG == MIGOn || strings.HasPrefix(d.MIG, MIGOn+";") }
+
+// Each calls f with every GPU and, after it, its slices. A slice has the index -1: no
+// index names it.
+func (m Machine) Each(f func(Surveyed)) {
 	for _, d := range m.Devices {
-		all = append(all, d.Device)
+		f(d)
 		for _, slice := range d.Slices {
-			all = append(all, slice.Device)
+			f(slice)
 		}
 	}
-	return all
 }

@@ -40,6 +40,8 @@ type Sampling struct {
 	Source   string        `json:"source,omitempty"` // of device memory: auto, nvml, nvidia-smi
 	Interval time.Duration `json:"interval_ns"`
 	Foreign  string        `json:"foreign,omitempty"` // what a busy device means before the start: warn, fail, wait
+
+	NoDevices string `json:"no_devices,omitempty"` // why it is not known which devices the machine has; empty: it is known
 }
 
 // The ways to measure memory.

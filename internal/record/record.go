@@ -22,12 +22,13 @@ const Version = 1
 
 // Watch is what the device sampler left beside its log.
 type Watch struct {
-	Source   string          `json:"source"` // nvidia-smi or nvml
+	Source   string          `json:"source"` // nvidia-smi or nvml; auto where neither could be had
 	Interval time.Duration   `json:"interval_ns"`
 	Devices  []device.Device `json:"devices"`
 	Baseline []Baseline      `json:"baseline,omitempty"` // read before the trainer was started
 	Exit     string          `json:"exit,omitempty"`     // how the logger ended, where it ended by itself
 	Summary  *device.Summary `json:"summary,omitempty"`  // what NVML's sampler saw, to the byte; nil for nvidia-smi
+	Gap      string          `json:"gap,omitempty"`      // why nothing was watched; empty: something was
 	Notes    []string        `json:"notes,omitempty"`
 }
 

@@ -60,11 +60,11 @@ func (e busyError) Error() string {
 func await(ctx context.Context, src deviceSource, devices []device.Device, e experiment.Experiment, o Options) (notes []string, err error) {
 	began, told := time.Now(), false
 	for {
-		all, err := src.survey(ctx)
+		machine, err := src.survey(ctx)
 		if err != nil {
 			return append(notes, fmt.Sprintf("who is on the devices is not known: %v", err)), nil
 		}
-		foreign, left := onDevices(all, devices, o.idle)
+		foreign, left := onDevices(machine, devices, o.idle)
 		switch {
 		case foreign != "" && e.Sampling.Foreign == experiment.ForeignFail:
 			return notes, busyError{foreign}
@@ -89,39 +89,48 @@ func await(ctx context.Context, src deviceSource, devices []device.Device, e exp
 
 // onDevices says who is on the experiment's devices, and what memory was left there
 // without a process that would hold it; both are empty for a free device.
-func onDevices(all []occupied, devices []device.Device, known *idle) (foreign, left string) {
+func onDevices(m device.Machine, devices []device.Device, known *idle) (foreign, left string) {
 	for _, d := range devices {
-		for _, o := range all {
-			if o.Index != d.Index || o.UUID != d.UUID {
-				continue
+		m.Each(func(s device.Surveyed) {
+			if s.Index != d.Index || s.UUID != d.UUID {
+				return
 			}
-			foreign = join(foreign, o.foreign())
-			if extra := known.leftover(d, o.used); extra > leftoverSlack && o.foreign() == "" {
-				left = join(left, fmt.Sprintf("device %d still holds %v that an earlier experiment left", d.Index, extra))
+			who := foreignOn(s)
+			foreign = join(foreign, who)
+			if extra := known.leftover(d, s.Used); extra > leftoverSlack && who == "" {
+				left = join(left, fmt.Sprintf("%s still holds %v that an earlier experiment left", called(d), extra))
 			}
-		}
+		})
 	}
 	return foreign, left
 }
 
-// foreign says which processes hold the device. Without a list, much memory says that
+// foreignOn says which processes hold the device. Without a list, much memory says that
 // somebody does.
-func (o occupied) foreign() string {
+func foreignOn(d device.Surveyed) string {
 	var who []string
-	for _, p := range o.processes {
+	for _, p := range d.Processes {
 		amount := "an unknown amount"
 		if p.Used.Known() {
 			amount = unit.Bytes(p.Used.Number).String()
 		}
-		who = append(who, fmt.Sprintf("process %d held %s of device %d", p.PID, amount, o.Index))
+		who = append(who, fmt.Sprintf("process %d held %s of %s", p.PID, amount, called(d.Device)))
 	}
 	if len(who) > 0 {
 		return strings.Join(who, ", ")
 	}
-	if o.gap != "" && o.used.Known() && unit.Bytes(o.used.Number) >= inUse {
-		return fmt.Sprintf("%v of device %d were in use, by whom is not known (%s)", unit.Bytes(o.used.Number), o.Index, o.gap)
+	if d.ProcessesGap != "" && d.Used.Known() && unit.Bytes(d.Used.Number) >= inUse {
+		return fmt.Sprintf("%v of %s were in use, by whom is not known (%s)", unit.Bytes(d.Used.Number), called(d.Device), d.ProcessesGap)
 	}
 	return ""
+}
+
+// called is a device in a sentence: a slice has no index.
+func called(d device.Device) string {
+	if d.Index < 0 {
+		return d.UUID
+	}
+	return fmt.Sprintf("device %d", d.Index)
 }
 
 func join(a, b string) string {

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,22 +12,13 @@ import (
 	"tunebench/internal/device/smi"
 	"tunebench/internal/executor/local"
 	"tunebench/internal/experiment"
-	"tunebench/internal/metric"
 	"tunebench/internal/record"
 )
 
-// occupied is a device with what is in use on it, before the trainer starts.
-type occupied struct {
-	device.Device
-	used      metric.Value // bytes
-	processes []device.ProcessUse
-	gap       string // why there is no list of processes
-}
-
 // deviceSource is a way to read devices.
 type deviceSource interface {
-	// survey returns every device of this machine.
-	survey(ctx context.Context) ([]occupied, error)
+	// survey returns every device of this machine, with what is in use on it.
+	survey(ctx context.Context) (device.Machine, error)
 	// start begins to log the devices into the experiment's folder and takes the baseline.
 	start(ctx context.Context, devices []device.Device, e experiment.Experiment, env []string, w *record.Watch) (deviceLog, error)
 }
@@ -39,47 +29,50 @@ type deviceLog interface {
 	stop(w *record.Watch)
 }
 
-// chooseSource returns the source that the experiment asks for. With auto it is NVML, and
-// nvidia-smi where that cannot be had; fallback then says why.
-func chooseSource(ctx context.Context, want string, o Options) (src deviceSource, name, fallback string, err error) {
-	if want == experiment.SourceSMI {
-		src, err = smiFrom(o)
-		return src, experiment.SourceSMI, "", err
-	}
-	viaNVML := nvmlSource{config: nvml.Config{Self: o.Self, Library: o.NVML, Env: o.Environ}}
-	_, err = viaNVML.survey(ctx)
-	if err == nil || want == experiment.SourceNVML {
-		return viaNVML, experiment.SourceNVML, "", err
-	}
-	src, smiErr := smiFrom(o)
-	if smiErr != nil {
-		return nil, experiment.SourceSMI, "", errors.Join(err, smiErr)
-	}
-	return src, experiment.SourceSMI, fmt.Sprintf("NVML cannot be used, so nvidia-smi is: %v", err), nil
+// source is a way to read devices that has answered, with what it said.
+type source struct {
+	deviceSource
+	machine  device.Machine
+	fallback string // why it is not the one that would be preferred; empty: it is
 }
 
-func smiFrom(o Options) (deviceSource, error) {
-	if o.SMI == nil {
-		return nil, fmt.Errorf("nvidia-smi is not on PATH: %w", fs.ErrNotExist)
+// chooseSource returns the source that the experiment asks for. With auto it is NVML, and
+// nvidia-smi where that cannot be had. The error says why there is none.
+func chooseSource(ctx context.Context, want string, o Options) (source, error) {
+	if want == experiment.SourceSMI {
+		return smiFrom(ctx, o)
 	}
-	return smiSource{smi: *o.SMI}, nil
+	viaNVML := nvmlSource{config: nvml.Config{Self: o.Self, Library: o.NVML, Env: o.Environ}}
+	machine, err := viaNVML.survey(ctx)
+	if err == nil {
+		return source{deviceSource: viaNVML, machine: machine}, nil
+	}
+	err = fmt.Errorf("NVML cannot be used: %w", err)
+	if want == experiment.SourceNVML {
+		return source{}, err
+	}
+	chosen, smiErr := smiFrom(ctx, o)
+	if smiErr != nil {
+		return source{}, fmt.Errorf("%w; nor can nvidia-smi: %w", err, smiErr)
+	}
+	chosen.fallback = fmt.Sprintf("%v, so nvidia-smi is", err)
+	return chosen, nil
+}
+
+func smiFrom(ctx context.Context, o Options) (source, error) {
+	if o.SMI == nil {
+		return source{}, fmt.Errorf("nvidia-smi is not on PATH: %w", fs.ErrNotExist)
+	}
+	viaSMI := smiSource{smi: *o.SMI}
+	machine, err := viaSMI.survey(ctx)
+	return source{deviceSource: viaSMI, machine: machine}, err
 }
 
 // nvmlSource samples in a child process: a driver call that hangs costs a gap.
 type nvmlSource struct{ config nvml.Config }
 
-func (s nvmlSource) survey(ctx context.Context) ([]occupied, error) {
-	machine, err := nvml.List(ctx, s.config)
-	if err != nil {
-		return nil, err
-	}
-	var all []occupied
-	for _, d := range machine.Devices {
-		for _, one := range append([]device.Surveyed{d}, d.Slices...) {
-			all = append(all, occupied{Device: one.Device, used: one.Used, processes: one.Processes, gap: one.ProcessesGap})
-		}
-	}
-	return all, nil
+func (s nvmlSource) survey(ctx context.Context) (device.Machine, error) {
+	return nvml.List(ctx, s.config)
 }
 
 func (s nvmlSource) start(ctx context.Context, devices []device.Device, e experiment.Experiment, env []string, w *record.Watch) (deviceLog, error) {
@@ -105,28 +98,10 @@ func (l nvmlLog) stop(w *record.Watch) {
 	w.Summary, w.Exit = &summary, summary.Exit
 }
 
-// smiSource has nvidia-smi itself write the log. It says nothing of processes.
+// smiSource has nvidia-smi itself write the log.
 type smiSource struct{ smi smi.SMI }
 
-func (s smiSource) survey(ctx context.Context) ([]occupied, error) {
-	devices, err := s.smi.List(ctx)
-	if err != nil && len(devices) == 0 {
-		return nil, err
-	}
-	levels, err := s.smi.Read(ctx, devices)
-	if err != nil && len(levels) == 0 {
-		return nil, err
-	}
-	all := make([]occupied, len(devices))
-	for i, d := range devices {
-		all[i] = occupied{Device: d, used: metric.Missing("not read"), gap: "nvidia-smi is asked for no list of processes"}
-		at := slices.IndexFunc(levels, func(l device.Level) bool { return l.Index == d.Index })
-		if at >= 0 {
-			all[i].used = levels[at].Used
-		}
-	}
-	return all, nil
-}
+func (s smiSource) survey(ctx context.Context) (device.Machine, error) { return s.smi.Survey(ctx) }
 
 func (s smiSource) start(ctx context.Context, devices []device.Device, e experiment.Experiment, env []string, w *record.Watch) (deviceLog, error) {
 	levels, err := s.smi.Read(ctx, devices)

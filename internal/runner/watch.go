@@ -32,63 +32,70 @@ func gpuLog(e experiment.Experiment) string { return filepath.Join(e.Dir, GPULog
 // are busy, or the run was interrupted.
 func watchDevices(ctx context.Context, e experiment.Experiment, token string, o Options) (*deviceWatch, error) {
 	w := &deviceWatch{file: gpuLog(e)}
-	if !slices.Contains(e.Sampling.Memory, experiment.MemoryNvidia) || len(e.Devices) == 0 {
+	if !slices.Contains(e.Sampling.Memory, experiment.MemoryNvidia) {
 		return w, nil
 	}
-	src, name, fallback, err := chooseSource(ctx, e.Sampling.Source, o)
-	w.watch = &record.Watch{Source: name, Interval: e.Sampling.Interval}
-	w.note(fallback)
+	if len(e.Devices) == 0 {
+		w.unknown(e.Sampling)
+		return w, nil
+	}
+	w.watch = &record.Watch{Source: e.Sampling.Source, Interval: e.Sampling.Interval}
+	src, err := chooseSource(ctx, e.Sampling.Source, o)
 	if err != nil {
-		w.note(fmt.Sprintf("device memory was not logged: %v", err))
+		w.watch.Gap = err.Error()
 		o.warn(fmt.Sprintf("%s: device memory will be missing: %v", e.Name, err))
-		return w, nil
+		return w, ctx.Err()
 	}
-	if w.watch.Devices = w.resolve(ctx, src, e.Devices); len(w.watch.Devices) == 0 {
-		w.note("none of the experiment's devices could be found, so device memory was not logged")
-		return w, nil
+	w.watch.Source = src.machine.Source
+	w.note(src.fallback)
+	if src.fallback != "" {
+		o.warn(e.Name + ": " + src.fallback)
 	}
-	if doubt := orderDoubt(ctx, src, e); doubt != "" {
+	return w, w.begin(ctx, src, e, token, o)
+}
+
+// unknown notes why it is not known which devices there are; without such a reason there
+// are none, and nothing is to be watched.
+func (w *deviceWatch) unknown(s experiment.Sampling) {
+	if s.NoDevices != "" {
+		w.watch = &record.Watch{Source: s.Source, Interval: s.Interval, Gap: s.NoDevices}
+	}
+}
+
+// begin starts the log with that source. The error is the one of watchDevices.
+func (w *deviceWatch) begin(ctx context.Context, src source, e experiment.Experiment, token string, o Options) error {
+	devices, problems := src.machine.Resolve(e.Devices)
+	w.watch.Devices, w.watch.Notes = devices, append(w.watch.Notes, problems...)
+	if len(devices) == 0 {
+		w.watch.Gap = strings.Join(append([]string{"none of the experiment's devices could be found"}, problems...), "; ")
+		o.warn(e.Name + ": device memory will be missing: " + w.watch.Gap)
+		return nil
+	}
+	if doubt := orderDoubt(src.machine, e); doubt != "" {
 		w.note(doubt)
 		o.warn(e.Name + ": " + doubt)
 	}
-	notes, err := await(ctx, src, w.watch.Devices, e, o)
+	notes, err := await(ctx, src, devices, e, o)
 	w.watch.Notes = append(w.watch.Notes, notes...)
 	if err != nil {
-		return w, err
+		return err
 	}
-	if w.log, err = src.start(ctx, w.watch.Devices, e, watchEnv(o, token), w.watch); err != nil {
-		w.note(fmt.Sprintf("device memory was not logged: %v", err))
+	if w.log, err = src.start(ctx, devices, e, watchEnv(o, token), w.watch); err != nil {
+		w.watch.Gap = err.Error()
+		o.warn(fmt.Sprintf("%s: device memory will be missing: %v", e.Name, err))
 	}
-	return w, ctx.Err()
-}
-
-func (w *deviceWatch) resolve(ctx context.Context, src deviceSource, entries []string) []device.Device {
-	all, err := src.survey(ctx)
-	if err != nil {
-		w.note(err.Error())
-	}
-	known := make([]device.Device, len(all))
-	for i, o := range all {
-		known[i] = o.Device
-	}
-	devices, problems := device.Resolve(entries, known)
-	w.watch.Notes = append(w.watch.Notes, problems...)
-	return devices
+	return ctx.Err()
 }
 
 // orderDoubt says that CUDA may count the devices in another order than the driver, where
 // the models differ and an experiment names its devices by number.
-func orderDoubt(ctx context.Context, src deviceSource, e experiment.Experiment) string {
+func orderDoubt(m device.Machine, e experiment.Experiment) string {
 	order := e.Env["CUDA_DEVICE_ORDER"]
 	byNumber := slices.ContainsFunc(e.Devices, func(entry string) bool { _, ok := device.EntryIndex(entry); return ok })
 	if order == "PCI_BUS_ID" || !byNumber {
 		return ""
 	}
-	all, err := src.survey(ctx)
-	if err != nil || len(all) == 0 {
-		return ""
-	}
-	if !slices.ContainsFunc(all, func(o occupied) bool { return o.Name != all[0].Name }) {
+	if !slices.ContainsFunc(m.Devices, func(d device.Surveyed) bool { return d.Name != m.Devices[0].Name }) {
 		return ""
 	}
 	return fmt.Sprintf("CUDA_DEVICE_ORDER is %q and the models differ: device memory may be of another device than the trainer's (name devices by UUID, or unset it)", order)

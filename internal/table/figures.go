@@ -56,16 +56,24 @@ func (r *Row) readDevices(root *os.Root, rec record.Record) memory.NvidiaFigures
 		figures = memory.Nvidia(log, watched(rec.Watch))
 	})
 	if gap != "" {
-		figures.Reserved = metric.Missing(gap)
-		if rec.Watch != nil && rec.Watch.Exit != "" {
-			figures.Reserved = metric.Missing(gap + "; the logger ended by itself: " + rec.Watch.Exit)
-		}
+		figures.Reserved = metric.Missing(unlogged(gap, rec.Watch))
 	}
 	if rec.Watch == nil || rec.Watch.Summary == nil {
 		return figures
 	}
 	run := memory.Run{Started: rec.Started, Ended: rec.Started.Add(rec.Duration)}
 	return memory.Watched(*rec.Watch.Summary, figures, run)
+}
+
+// unlogged says why there is no log: what the run knows of it goes before what is seen now.
+func unlogged(gap string, w *record.Watch) string {
+	switch {
+	case w != nil && w.Gap != "":
+		return "device memory was not logged: " + w.Gap
+	case w != nil && w.Exit != "":
+		return gap + "; the logger ended by itself: " + w.Exit
+	}
+	return gap
 }
 
 // addDevices adds the cells of the devices' memory. Those that the first harness did

@@ -133,6 +133,9 @@ func recordNotes(rec record.Record) []string {
 	notes = append(notes, rec.Notes...)
 	if rec.Watch != nil {
 		notes = append(notes, rec.Watch.Notes...)
+		if rec.Watch.Gap != "" && rec.Experiment.NumGPUs == 0 { // else it stands in the cell of device memory
+			notes = append(notes, unlogged("", rec.Watch))
+		}
 	}
 	notes = append(notes, rec.Host.Notes...)
 	return append(notes, rec.Experiment.Warnings...)

@@ -70,13 +70,13 @@ func (s *session) slices(h handle, d *device.Surveyed, buffer *processBuffer) {
 		d.MIG = gap(s.d, fnMIGMode, c).Gap
 		return
 	case on == 0:
-		d.MIG = "off"
+		d.MIG = device.MIGOff
 		return
 	}
-	d.MIG = "on"
+	d.MIG = device.MIGOn
 	n, c := s.d.number(fnMIGCount, h)
 	if c != success {
-		d.MIG = "on; " + gap(s.d, fnMIGCount, c).Gap
+		d.MIG = device.MIGOn + "; " + gap(s.d, fnMIGCount, c).Gap
 		return
 	}
 	for i := range int(n) {

@@ -29,7 +29,7 @@ const (
 // SMI is an nvidia-smi to ask. The zero value is the one on PATH.
 type SMI struct {
 	Path string   // of the program; empty: nvidia-smi, looked up on PATH
-	Env  []string // its environment for List and Read; nil: the inherited one
+	Env  []string // its environment for Survey and Read; nil: the inherited one
 }
 
 func (s SMI) path() string {
@@ -37,20 +37,6 @@ func (s SMI) path() string {
 		return "nvidia-smi"
 	}
 	return s.Path
-}
-
-// List returns the devices that the driver knows. With an error it returns those that
-// could be read, which may be some.
-func (s SMI) List(ctx context.Context) ([]device.Device, error) {
-	out, err := s.query(ctx, "--query-gpu=index,uuid,name", "--format=csv,noheader")
-	devices, parseErr := ParseList(bytes.NewReader(out))
-	if err != nil {
-		return devices, fmt.Errorf("listing devices: %w", err)
-	}
-	if parseErr != nil {
-		return devices, fmt.Errorf("listing devices: %w", parseErr)
-	}
-	return devices, nil
 }
 
 // Read takes one reading of the devices' memory, in bytes. A device that could not be

@@ -14,32 +14,6 @@ import (
 
 func two() []device.Device { return []device.Device{{Index: 0}, {Index: 1}} }
 
-func TestListReadsTheDevices(t *testing.T) {
-	t.Parallel()
-	got, err := fakeSMI(t, "list").List(t.Context())
-	want := []device.Device{{Index: 0, UUID: "GPU-aaaa", Name: "Example GPU 12GB, rev B"}, {Index: 1, Name: "NVIDIA L4"}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("error %v (-want +got):\n%s", err, diff)
-	}
-}
-
-func TestListSaysWhatFailed(t *testing.T) {
-	t.Parallel()
-	for mode, want := range map[string]string{
-		"mismatch": "exit 18: Failed to initialize NVML: Driver/library version mismatch",
-		"unknown":  "exit 6: No devices were found",
-		"stderr":   "exit 127: cannot open shared object file",
-	} {
-		_, err := fakeSMI(t, mode).List(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", mode, err, want)
-		}
-	}
-	if _, err := (SMI{Path: "/no/such/nvidia-smi"}).List(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("missing program: %v", err)
-	}
-}
-
 func TestAHungProgramDoesNotHangTheQuery(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -56,7 +30,6 @@ func TestAHungProgramDoesNotHangTheQuery(t *testing.T) {
 
 func TestReadTakesOneReading(t *testing.T) {
 	t.Parallel()
-	mib := func(n float64) metric.Value { return metric.Of(n * (1 << 20)) }
 	for name, tc := range map[string]struct {
 		mode    string
 		devices []device.Device
@@ -82,33 +55,4 @@ func TestReadTakesOneReading(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestParseListNamesTheLineThatIsNone(t *testing.T) {
-	t.Parallel()
-	got, err := ParseList(strings.NewReader("0, GPU-a, X\r\nUnable to determine the device handle: GPU is lost\n\n2, GPU-c, Y, Z\n"))
-	want := []device.Device{{Index: 0, UUID: "GPU-a", Name: "X"}, {Index: 2, UUID: "GPU-c", Name: "Y, Z"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if err == nil || !strings.Contains(err.Error(), `line 2 of nvidia-smi's list is no device: "Unable`) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func FuzzParseList(f *testing.F) {
-	f.Add("0, GPU-aaaa, Example GPU 12GB, rev B\n1, [N/A], NVIDIA L4\n")
-	f.Add("No devices were found\n")
-	f.Add("-1,,\n+2, , \xff\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		devices, err := ParseList(strings.NewReader(text))
-		if len(devices) == 0 && err == nil && strings.TrimSpace(text) != "" {
-			t.Errorf("%q is neither a list nor an error", text)
-		}
-		for _, d := range devices {
-			if d.Index < 0 || strings.Contains(d.UUID, ",") || strings.ContainsAny(d.Name, "\n") {
-				t.Errorf("device %+v of %q", d, text)
-			}
-		}
-	})
 }
