@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -42,6 +43,9 @@ func load(path string) (driver, error) {
 	if path != "" {
 		tried = []string{path}
 	}
+	// The loader keeps its error for each thread, so the thread that failed must ask for it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var errs []error
 	for _, name := range tried {
 		so, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)

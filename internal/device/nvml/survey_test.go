@@ -5,7 +5,10 @@ package nvml
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,6 +107,31 @@ func TestASurveyThatCannotBeMadeSaysWhy(t *testing.T) {
 				t.Errorf("error = %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// The loader keeps its error for each thread: a goroutine that changes threads between the
+// failure and the question would be told nothing.
+func TestWhyALibraryCannotBeLoadedIsNotLostBetweenThreads(t *testing.T) {
+	t.Parallel()
+	broken := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+	if err := os.WriteFile(broken, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/nonexistent/libnvidia-ml.so.1", t.TempDir(), broken} {
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 200 {
+					_, err := load(path)
+					if err == nil || !strings.Contains(err.Error(), path) {
+						t.Errorf("loading %s: %v, which does not say why", path, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 
