@@ -59,6 +59,11 @@ func surveyDevices(ctx context.Context, s System) report.DeviceSurvey {
 			break
 		}
 	}
+	// Who reads the data goes through lists: an empty one is no null.
+	survey.Seen = append([]device.Device{}, survey.Seen...)
+	for i := range machines {
+		machines[i].Devices = append([]device.Surveyed{}, machines[i].Devices...)
+	}
 	return survey
 }
 

@@ -35,7 +35,8 @@ type Surveyed struct {
 // Call is what one function of a source answers for one device.
 type Call struct {
 	Name   string `json:"name"`
-	Answer string `json:"answer"` // the value, or the reason why there is none
+	Answer string `json:"answer,omitempty"`
+	Gap    string `json:"gap,omitempty"` // why there is no answer; empty: there is one
 }
 
 // What MIG is where it is known; else it is the reason why it is not.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,10 +42,11 @@ func Devices(w io.Writer, s DeviceSurvey, width int) error {
 }
 
 func visibleText(s DeviceSurvey) string {
-	if !s.VisibleSet {
-		return "CUDA_VISIBLE_DEVICES is not set: every device is visible"
+	is := "is not set"
+	if s.VisibleSet {
+		is = fmt.Sprintf("is %q", s.Visible)
 	}
-	return fmt.Sprintf("CUDA_VISIBLE_DEVICES is %q: %s visible", s.Visible, plural(len(s.Seen), "device"))
+	return fmt.Sprintf("CUDA_VISIBLE_DEVICES %s: %s visible", is, plural(len(s.Seen), "device"))
 }
 
 // writeMachine writes what one source says: a table, who is on each device, and what
@@ -64,8 +66,8 @@ func writeMachine(out *strings.Builder, m device.Machine, s DeviceSurvey, width 
 		for i := -1; i < len(all); i++ {
 			out.WriteString(textLine(columns, i, gap) + "\n")
 		}
-		for _, d := range all {
-			writeWho(out, d, width)
+		for _, line := range slices.Concat(whoLines(all), gapLines(all), answerLines(all)) {
+			writeWrapped(out, line, "  ", width)
 		}
 	}
 	for _, note := range m.Notes {
@@ -74,40 +76,40 @@ func writeMachine(out *strings.Builder, m device.Machine, s DeviceSurvey, width 
 	out.WriteString("\n")
 }
 
+// shown is a device or a slice with the name that it has here: 0, and 0/1 for a slice.
+type shown struct {
+	device.Surveyed
+	name string
+}
+
 // flat lists devices with their slices behind them.
-func flat(devices []device.Surveyed) []device.Surveyed {
-	var all []device.Surveyed
+func flat(devices []device.Surveyed) []shown {
+	var all []shown
 	for _, d := range devices {
-		all = append(all, d)
-		all = append(all, d.Slices...)
+		all = append(all, shown{d, strconv.Itoa(d.Index)})
+		for i, slice := range d.Slices {
+			all = append(all, shown{slice, fmt.Sprintf("%d/%d", d.Index, i)})
+		}
 	}
 	return all
 }
 
-func deviceColumns(all []device.Surveyed, s DeviceSurvey) []column {
+func deviceColumns(all []shown, s DeviceSurvey) []column {
 	columns := []column{
-		{header: "index", right: true}, {header: "name", least: minModel}, {header: "uuid", least: minModel},
+		{header: "device"}, {header: "name", least: minModel}, {header: "uuid", least: minModel},
 		{header: "used", right: true}, {header: "total", right: true}, {header: "reserved", right: true},
-		{header: "counted by"}, {header: "visible"},
+		{header: "counter"}, {header: "visible"},
 	}
 	for _, d := range all {
 		cells := []string{
-			indexText(d.Device), d.Name, orDash(d.UUID), bytesText(d.Used), bytesText(d.Total), bytesText(d.Reserved),
-			orDash(d.Source), visibleAs(d.Device, s),
+			d.name, orDash(plain(d.Name)), orDash(plain(d.UUID)), bytesText(d.Used), bytesText(d.Total), bytesText(d.Reserved),
+			orDash(d.Source), visibleAs(d.Surveyed, s),
 		}
 		for i, cell := range cells {
 			columns[i].cells = append(columns[i].cells, cell)
 		}
 	}
 	return columns
-}
-
-// indexText is the driver's index; a slice has none.
-func indexText(d device.Device) string {
-	if d.Index < 0 {
-		return "slice"
-	}
-	return strconv.Itoa(d.Index)
 }
 
 func bytesText(v metric.Value) string {
@@ -118,37 +120,14 @@ func bytesText(v metric.Value) string {
 }
 
 // visibleAs is the number by which a program finds the device, or that it does not.
-func visibleAs(d device.Device, s DeviceSurvey) string {
+func visibleAs(d device.Surveyed, s DeviceSurvey) string {
+	if d.IsCut() {
+		return "in slices"
+	}
 	for i, seen := range s.Seen {
 		if seen.Index == d.Index && seen.UUID == d.UUID {
 			return "as " + strconv.Itoa(i)
 		}
 	}
 	return "no"
-}
-
-// writeWho names the processes on a device, and what the source cannot say of it.
-func writeWho(out *strings.Builder, d device.Surveyed, width int) {
-	where := "device " + indexText(d.Device)
-	for _, p := range d.Processes {
-		held := "an unknown amount (" + p.Used.Gap + ")"
-		if p.Used.Known() {
-			held = unit.Bytes(p.Used.Number).String()
-		}
-		writeWrapped(out, fmt.Sprintf("%s: process %d holds %s", where, p.PID, held), "    ", width)
-	}
-	if d.ProcessesGap != "" {
-		writeWrapped(out, where+": who is on it is not known: "+plain(d.ProcessesGap), "    ", width)
-	}
-	for _, v := range []struct {
-		what  string
-		value metric.Value
-	}{{"memory in use", d.Used}, {"total memory", d.Total}} {
-		if v.value.Gap != "" {
-			writeWrapped(out, fmt.Sprintf("%s: %s is not known: %s", where, v.what, plain(v.value.Gap)), "    ", width)
-		}
-	}
-	for _, c := range d.Calls {
-		writeWrapped(out, fmt.Sprintf("%s: %s: %s", where, c.Name, plain(c.Answer)), "    ", width)
-	}
 }

@@ -98,7 +98,7 @@ func (l *Logger) hear(m reply) {
 // answered makes an error of the child's words.
 func answered(m reply) error {
 	if m.NoNVML {
-		return fmt.Errorf("%w (%s)", errNoNVML{m.Error}, Command)
+		return errNoNVML{m.Error}
 	}
 	return errors.New(m.Error)
 }

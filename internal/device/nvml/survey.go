@@ -92,38 +92,35 @@ func (s *session) slices(h handle, d *device.Surveyed, buffer *processBuffer) {
 
 // calls says what each function answers here, by its exported name.
 func (s *session) calls(h handle, d device.Surveyed) []device.Call {
-	v2, v1 := s.memoryCall(fnMemoryV2, h), s.memoryCall(fnMemoryV1, h)
-	processes := d.ProcessesGap
-	if processes == "" {
-		processes = fmt.Sprintf("%d listed", len(d.Processes))
-	}
 	state := readState(s.d, h)
-	throttle := state.ThrottleGap
-	if throttle == "" {
-		throttle = strings.Join(append([]string{"ok"}, state.Throttle...), ", ")
-	}
 	return []device.Call{
-		{Name: s.d.symbol(fnMemoryV2), Answer: v2},
-		{Name: s.d.symbol(fnMemoryV1), Answer: v1},
-		{Name: s.d.symbol(fnCompute), Answer: processes},
-		{Name: s.d.symbol(fnUtilisation), Answer: answer(state.Utilisation, "%")},
-		{Name: s.d.symbol(fnPower), Answer: answer(state.Power, "W")},
-		{Name: s.d.symbol(fnClock) + " SM", Answer: answer(state.SMClock, "MHz")},
-		{Name: s.d.symbol(fnClock) + " memory", Answer: answer(state.MemoryClock, "MHz")},
-		{Name: s.d.symbol(fnThrottle), Answer: throttle},
-		{Name: s.d.symbol(fnEnergy), Answer: answer(s.energy(h), "mJ")},
+		s.memoryCall(fnMemoryV2, h),
+		s.memoryCall(fnMemoryV1, h),
+		s.told(fnCompute, "", fmt.Sprintf("%d listed", len(d.Processes)), d.ProcessesGap),
+		s.answer(fnUtilisation, "", state.Utilisation, "%"),
+		s.answer(fnPower, "", state.Power, "W"),
+		s.answer(fnClock, " SM", state.SMClock, "MHz"),
+		s.answer(fnClock, " memory", state.MemoryClock, "MHz"),
+		s.told(fnThrottle, "", strings.Join(append([]string{"ok"}, state.Throttle...), ", "), state.ThrottleGap),
+		s.answer(fnEnergy, "", s.energy(h), "mJ"),
 	}
 }
 
-func (s *session) memoryCall(f function, h handle) string {
+func (s *session) memoryCall(f function, h handle) device.Call {
 	level, _ := readMemory(s.d, f, h, new(memoryInfo)) // the gap says what the code does
-	return answer(level.used, "bytes used")
+	return s.answer(f, "", level.used, "bytes used")
 }
 
-// answer shows a value or the reason why there is none.
-func answer(v metric.Value, unit string) string {
-	if !v.Known() {
-		return v.Gap
+// answer is a call with its value or the reason why there is none. What tells the calls of
+// one function apart stands behind its name.
+func (s *session) answer(f function, what string, v metric.Value, unit string) device.Call {
+	return s.told(f, what, strconv.FormatFloat(v.Number, 'f', -1, 64)+" "+unit, v.Gap)
+}
+
+func (s *session) told(f function, what, answer, gap string) device.Call {
+	name := s.d.symbol(f)
+	if gap != "" {
+		return device.Call{Name: name + what, Gap: strings.TrimPrefix(gap, name+": ")}
 	}
-	return strconv.FormatFloat(v.Number, 'f', -1, 64) + " " + unit
+	return device.Call{Name: name + what, Answer: answer}
 }

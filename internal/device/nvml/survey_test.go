@@ -56,7 +56,10 @@ func TestTheSurveySaysWhatEachDeviceTells(t *testing.T) {
 func answers(d device.Surveyed) map[string]string {
 	out := map[string]string{}
 	for _, c := range d.Calls {
-		out[c.Name] = c.Answer
+		out[c.Name] = c.Answer + c.Gap
+		if (c.Answer == "") == (c.Gap == "") {
+			out[c.Name] = "neither an answer nor a gap, or both"
+		}
 	}
 	return out
 }
