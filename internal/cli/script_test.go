@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -38,7 +39,9 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CUDA_VISIBLE_DEVICES", "")
 			env.Setenv("LC_ALL", "C.UTF-8")
-			return nil
+			fake, err := filepath.Abs("../device/nvml/testdata/nvml.c")
+			env.Setenv("FAKE_NVML", fake)
+			return err
 		},
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		RequireExplicitExec: true,
