@@ -138,6 +138,88 @@ func TestWhyALibraryCannotBeLoadedIsNotLostBetweenThreads(t *testing.T) {
 	}
 }
 
+// B05, B11: what odd devices do not tell is a gap with its reason, and what they tell of
+// their processes is kept.
+func TestOddDevicesAreSurveyedAsFarAsTheyTell(t *testing.T) {
+	t.Parallel()
+	const known, unknown = "known", "unknown"
+	for name, tt := range map[string]struct {
+		env                   []string
+		memory, process       string
+		gap, processGap, list string // what the reasons hold
+		source                string
+	}{
+		"GB10, unified memory: its processes alone": {
+			[]string{"FAKE_MEMORY=3", "FAKE_PROCESSES=2"}, unknown, known, "NOT_SUPPORTED", "", "", device.FromProcesses},
+		"WSL: the device alone": {
+			[]string{"FAKE_WSL=1", "FAKE_PROCESSES=2"}, known, unknown, "", "NVML_VALUE_NOT_AVAILABLE", "", device.FromNVMLv2},
+		"Jetson: nothing": {
+			[]string{"FAKE_ALL=3", "FAKE_PROCESSES=2"}, unknown, "", "NOT_SUPPORTED", "", "NOT_SUPPORTED", device.FromProcesses},
+		"a vGPU without memory of its own": {
+			[]string{"FAKE_TOTAL0=1", "FAKE_PROCESSES=2"}, unknown, known, "cannot be true", "", "", device.FromNVMLv2},
+		"a vGPU without permission": {
+			[]string{"FAKE_ALL=4"}, unknown, "", "NO_PERMISSION", "", "NO_PERMISSION", device.FromNVMLv2},
+		"an old driver on unified memory": {
+			[]string{"FAKE_V2=13", "FAKE_MEMORY=3", "FAKE_PROCESSES=1"}, unknown, known, "NOT_SUPPORTED", "", "", device.FromProcesses},
+		"a container that shows no process": {
+			[]string{"FAKE_PROCESSES=0"}, known, "", "", "", "", device.FromNVMLv2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := List(t.Context(), config(t, tt.env...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := m.Devices[0]
+			for what, v := range map[string]metric.Value{"used": d.Used, "total": d.Total, "reserved": d.Reserved} {
+				if v.Known() != (tt.memory == known) || !strings.Contains(v.Gap, tt.gap) || v.Known() && v.Number == 0 {
+					t.Errorf("%s = %+v, want it %s (%s)", what, v, tt.memory, tt.gap)
+				}
+			}
+			if d.Source != tt.source || len(d.Processes) == 0 != (tt.process == "") || !strings.Contains(d.ProcessesGap, tt.list) {
+				t.Errorf("source %s, processes %+v (%s)", d.Source, d.Processes, d.ProcessesGap)
+			}
+			for _, p := range d.Processes {
+				if p.Used.Known() != (tt.process == known) || !strings.Contains(p.Used.Gap, tt.processGap) {
+					t.Errorf("process %d holds %+v, want it %s (%s)", p.PID, p.Used, tt.process, tt.processGap)
+				}
+			}
+		})
+	}
+}
+
+func TestOddDevicesAreWatchedAsFarAsTheyTell(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		env       []string
+		peak, sum float64 // 0: a gap
+		peakGap   string
+		sumGap    string
+	}{
+		"GB10, unified memory: the sum of its processes": {[]string{"FAKE_MEMORY=3", "FAKE_PROCESSES=2"}, 0, 110 * mib, "NOT_SUPPORTED", ""},
+		"WSL: the device alone":                          {[]string{"FAKE_WSL=1", "FAKE_PROCESSES=2"}, idle, 0, "", "process 1000 is not known"},
+		"Jetson: nothing":                                {[]string{"FAKE_ALL=3"}, 0, 0, "NOT_SUPPORTED", "no process"},
+		"a container that shows no process":              {nil, idle, 0, "", "lists no process"},
+		"one process whose memory is not known":          {[]string{"FAKE_SENTINEL=1", "FAKE_PROCESSES=2"}, 0, 0, "NVML_VALUE_NOT_AVAILABLE", "process 1001 is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, end := watch(t, config(t, tt.env...), 50*time.Millisecond)
+			d := end.Devices[0]
+			for _, v := range []struct {
+				what string
+				got  metric.Value
+				want float64
+				gap  string
+			}{{"peak", d.Peak.Used, tt.peak, tt.peakGap}, {"sum of processes", d.ProcessPeak.Used, tt.sum, tt.sumGap}} {
+				if v.got.Known() != (v.want > 0) || v.got.Number != v.want || !strings.Contains(v.got.Gap, v.gap) {
+					t.Errorf("%s = %+v, want %v or a gap with %q", v.what, v.got, v.want, v.gap)
+				}
+			}
+		})
+	}
+}
+
 func TestAListOfProcessesIsReadWhateverTheSizeOfItsEntries(t *testing.T) {
 	t.Parallel()
 	for _, stride := range []string{"16", "24", "32"} {

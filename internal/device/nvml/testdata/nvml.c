@@ -9,6 +9,8 @@
  *   FAKE_ALL=code         answer of every call of a device but handle, name and UUID (0)
  *   FAKE_V2=code          answer of nvmlDeviceGetMemoryInfo_v2 (0)
  *   FAKE_SENTINEL=1       used memory is all ones, and so is that of the second process
+ *   FAKE_WSL=1            no process's memory is known
+ *   FAKE_TOTAL0=1         a device has no memory at all, and nothing in use
  *   FAKE_HANG_AT=n        the n-th memory call never returns
  *   FAKE_ABORT_AT=n       the n-th memory call aborts the process
  *   FAKE_LOST_AT=n        from its n-th memory call on, device 1 is lost
@@ -28,7 +30,7 @@
 
 typedef struct { int gpu, slice, calls; } dev; /* slice: 0 none, 1.. */
 static dev gpus[16], slices[2];
-static int devices, delay, all, memory, v2, sentinel, hang, crash, lost, spike, pause_at, processes, stride, mig, total;
+static int devices, delay, all, memory, v2, sentinel, hang, crash, lost, spike, pause_at, processes, stride, mig, wsl, none, total;
 
 #define MIB 1048576ULL
 #define RESERVED 644939776ULL
@@ -54,6 +56,7 @@ int nvmlInit_v2(void) {
   hang = env("FAKE_HANG_AT", 0); crash = env("FAKE_ABORT_AT", 0); lost = env("FAKE_LOST_AT", 0);
   spike = env("FAKE_SPIKE_AT", 0); pause_at = env("FAKE_PAUSE_AT", 0);
   processes = env("FAKE_PROCESSES", 0); stride = env("FAKE_STRIDE", 24); mig = env("FAKE_MIG", 0);
+  wsl = env("FAKE_WSL", 0); none = env("FAKE_TOTAL0", 0);
   for (int i = 0; i < 16; i++) gpus[i].gpu = i;
   for (int i = 0; i < 2; i++) slices[i].slice = i + 1;
   if (env("FAKE_HANG_INIT", 0)) forever();
@@ -115,6 +118,7 @@ int nvmlDeviceGetMemoryInfo(dev *d, uint64_t *m) {
   if (c) return c;
   m[0] = 143771 * MIB;
   m[2] = sentinel ? used : used + RESERVED;
+  if (none) m[0] = m[2] = 0;
   m[1] = m[0] - m[2];
   return 0;
 }
@@ -126,11 +130,11 @@ static int list(dev *d, unsigned *n, unsigned char *out, int have) {
   *n = have;
   for (int i = 0; i < have; i++) {
     unsigned char *e = out + i * stride;
-    uint32_t pid = 1000 + i, none = 0xffffffff;
-    uint64_t used = sentinel && i == 1 ? ~0ULL : (50ULL + 10 * i) * MIB, zero = 0;
+    uint32_t pid = 1000 + i, no_slice = 0xffffffff;
+    uint64_t used = wsl || (sentinel && i == 1) ? ~0ULL : (50ULL + 10 * i) * MIB, zero = 0;
     memcpy(e, &pid, 4);
     memcpy(e + 8, &used, 8);
-    if (stride >= 24) { memcpy(e + 16, &none, 4); memcpy(e + 20, &none, 4); }
+    if (stride >= 24) { memcpy(e + 16, &no_slice, 4); memcpy(e + 20, &no_slice, 4); }
     if (stride >= 32) memcpy(e + 24, &zero, 8);
   }
   return 0;
@@ -150,7 +154,9 @@ int nvmlDeviceGetMemoryInfo_v2(dev *d, uint64_t *m) {
   if (v2) return v2;
   int c = level(d, &used);
   if (c) return c;
-  m[1] = 143771 * MIB; m[2] = RESERVED; m[4] = used; m[3] = m[1] - m[2] - m[4];
+  m[1] = 143771 * MIB; m[2] = RESERVED; m[4] = used;
+  if (none) m[1] = m[2] = m[4] = 0;
+  m[3] = m[1] - m[2] - m[4];
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(dev *d, unsigned *n, void *p) { return list(d, n, p, processes); }
