@@ -131,7 +131,10 @@ func needed() []function { return []function{fnInit, fnCount, fnByIndex, fnMemor
 // memoryInfo has room for both layouts. nvmlMemory_t is total, free, used, each of 64
 // bits; nvmlMemory_v2_t is version (32 bits and as much padding), total, reserved, free,
 // used.
-type memoryInfo struct{ words [5]uint64 }
+type memoryInfo struct {
+	words [5]uint64
+	args  [2]uintptr // of the call that fills the words
+}
 
 // memoryV2 is nvmlMemory_v2: NVML_STRUCT_VERSION(Memory, 2), the size of the structure
 // with the version in the highest byte.

@@ -33,19 +33,22 @@ func waitPrecisely(interval time.Duration) func(context.Context, time.Time) {
 			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // refused: later by that
 		}
 		for left := time.Until(until); left > 0; left = time.Until(until) {
-			sleep(left)
+			if sleep(left) {
+				return
+			}
 		}
 	}
 }
 
-// sleepTold sleeps for d, or less where a signal comes.
-func sleepTold(d time.Duration) {
+// sleepTold sleeps for d, or less where a signal comes; whole says which.
+func sleepTold(d time.Duration) (whole bool) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // EINTR: the caller looks at the clock
+	return unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) == nil
 }
 
 // sleepSilently is sleepTold, but the runtime does not hear of it.
-func sleepSilently(d time.Duration) {
+func sleepSilently(d time.Duration) (whole bool) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
-	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	_, _, failed := unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return failed == 0
 }

@@ -2,7 +2,7 @@
  *
  * What it does is chosen by environment variables that are read in nvmlInit:
  *   FAKE_DEVICES=n        GPUs (1)
- *   FAKE_DELAY_US=n       each call spins that long (0)
+ *   FAKE_DELAY_US=n       each call takes that long on a processor (0)
  *   FAKE_INIT=code        answer of nvmlInit (0)
  *   FAKE_HANG_INIT=1      nvmlInit never returns
  *   FAKE_MEMORY=code      answer of the memory calls of a GPU (0)
@@ -31,6 +31,7 @@
 typedef struct { int gpu, slice, calls; } dev; /* slice: 0 none, 1.. */
 static dev gpus[16], slices[2];
 static int devices, delay, all, memory, v2, sentinel, hang, crash, lost, spike, pause_at, processes, stride, mig, wsl, none, total;
+static long look; /* ns */
 
 #define MIB 1048576ULL
 #define RESERVED 644939776ULL
@@ -40,12 +41,26 @@ static int env(const char *name, int otherwise) {
   return v && *v ? atoi(v) : otherwise;
 }
 
+static long since(struct timespec a, struct timespec b) {
+  return (b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec;
+}
+
+/* calibrate measures what looking at the clock costs. */
+static void calibrate(void) {
+  struct timespec a, b;
+  clock_gettime(CLOCK_MONOTONIC, &a);
+  for (int i = 0; i < 1000; i++) clock_gettime(CLOCK_MONOTONIC, &b);
+  look = since(a, b) / 1000;
+}
+
+/* spin takes the delay as a whole: the first and the last look at the clock, of which each
+ * lies halfway outside of what they measure, are part of it. */
 static void spin(void) {
   if (!delay) return;
   struct timespec a, b;
   clock_gettime(CLOCK_MONOTONIC, &a);
   do clock_gettime(CLOCK_MONOTONIC, &b);
-  while ((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec < delay * 1000L);
+  while (since(a, b) + look < delay * 1000L);
 }
 
 static void forever(void) { for (;;) sleep(1000); }
@@ -57,6 +72,7 @@ int nvmlInit_v2(void) {
   spike = env("FAKE_SPIKE_AT", 0); pause_at = env("FAKE_PAUSE_AT", 0);
   processes = env("FAKE_PROCESSES", 0); stride = env("FAKE_STRIDE", 24); mig = env("FAKE_MIG", 0);
   wsl = env("FAKE_WSL", 0); none = env("FAKE_TOTAL0", 0);
+  calibrate();
   for (int i = 0; i < 16; i++) gpus[i].gpu = i;
   for (int i = 0; i < 2; i++) slices[i].slice = i + 1;
   if (env("FAKE_HANG_INIT", 0)) forever();
