@@ -39,6 +39,8 @@ func places() []string {
 // load opens the library and looks up every function before it is bound: an old driver
 // lacks some. An error wraps fs.ErrNotExist where there is no library.
 func load(path string) (driver, error) {
+	runtime.LockOSThread() // dlerror tells of the thread that dlopen ran on
+	defer runtime.UnlockOSThread()
 	tried := places()
 	if path != "" {
 		tried = []string{path}
