@@ -14,6 +14,7 @@ import (
 
 	"tunebench/internal/experiment"
 	"tunebench/internal/matrix"
+	"tunebench/internal/runner"
 	"tunebench/internal/scenario"
 	"tunebench/internal/unit"
 )
@@ -83,7 +84,7 @@ func addSampling(fs *pflag.FlagSet, s System, f *planFlags) {
 	fs.StringVar(&f.memory, "memory", defaultMemory(s), "what to measure memory with: a list of nvidia (the driver, from outside), probe (torch's counters, from inside)\nand huggingface (the Trainer's own tracker, which costs speed), or all, or none (or MEMORY_LOGGING)")
 	fs.BoolVar(&f.probe, "probe", true, "with --probe=false nothing rides in the trainer's Python, whatever --memory says")
 	fs.StringVar(&f.source, "source", experiment.SourceAuto, "where device memory is read: auto (NVML, else nvidia-smi), nvml, nvidia-smi")
-	fs.StringVar(&f.foreign, "foreign", experiment.ForeignWarn, "what a device that others use means before the start: warn, fail, wait")
+	fs.StringVar(&f.foreign, "foreign", experiment.ForeignWarn, "what a device that others use means before the start: warn, fail, wait; processes with less than "+runner.Negligible.String()+"\neach on a device that computes nothing are noted and do not count")
 	fs.DurationVar(&f.interval, "interval", 100*time.Millisecond, "time between two readings of memory")
 }
 

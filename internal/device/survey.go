@@ -26,6 +26,7 @@ type Surveyed struct {
 	Reserved     metric.Value `json:"reserved_bytes"`
 	Processes    []ProcessUse `json:"processes,omitempty"`
 	ProcessesGap string       `json:"processes_gap,omitempty"`
+	Utilisation  metric.Value `json:"utilisation_percent"` // of the driver's last period
 	ComputeMode  string       `json:"compute_mode,omitempty"`
 	MIG          string       `json:"mig,omitempty"` // MIGOn, perhaps with what could not be told, MIGOff, or why it is not known
 	Slices       []Surveyed   `json:"slices,omitempty"`

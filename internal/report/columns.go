@@ -47,8 +47,8 @@ func specs(settings []string, u view.Unit, letters map[view.Source]string) []spe
 	)
 }
 
-// shown leaves out what was dropped, and the largest device where none has several.
-func shown(all []spec, rows []line, o Options) []spec {
+// visibleSpecs leaves out what was dropped, and the largest device where none has several.
+func visibleSpecs(all []spec, rows []line, o Options) []spec {
 	several := slices.ContainsFunc(rows, func(l line) bool { return l.largest != "" })
 	return slices.DeleteFunc(all, func(s spec) bool {
 		return s.name == memory.NvidiaMax && !several || view.Matches(s.name, o.Drop)

@@ -85,7 +85,7 @@ func spelled(value string) string {
 func markdownColumns(all []line, settings []string, notes *footnotes, o Options) []column {
 	_, letters := legend(all, o.Unit)
 	var columns []column
-	for _, s := range shown(specs(settings, o.Unit, letters), all, o) {
+	for _, s := range visibleSpecs(specs(settings, o.Unit, letters), all, o) {
 		c := column{header: escape(s.long), right: s.right}
 		for _, l := range all {
 			c.cells = append(c.cells, escape(s.cell(l)))

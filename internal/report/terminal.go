@@ -67,7 +67,7 @@ func terminalColumns(all []line, settings []string, notes *footnotes, o Options,
 	_, letters := legend(all, o.Unit)
 	models := shortModels(all)
 	var columns []column
-	for _, s := range shown(specs(settings, o.Unit, letters), all, o) {
+	for _, s := range visibleSpecs(specs(settings, o.Unit, letters), all, o) {
 		if s.name == memory.NvidiaMax && !wide {
 			continue
 		}

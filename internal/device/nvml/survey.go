@@ -44,6 +44,8 @@ func (s *session) surveyed(h handle, index int, buffer *processBuffer) device.Su
 		d.PCI = pci
 	}
 	d.Processes, d.ProcessesGap = readProcesses(s.d, h, buffer)
+	busy, _, c := s.d.rates(fnUtilisation, h)
+	d.Utilisation = numbered(s.d, fnUtilisation, float64(busy), c)
 	mode, c := s.d.number(fnComputeMode, h)
 	d.ComputeMode = computeMode(s.d, mode, c)
 	d.Calls = s.calls(h, d)
