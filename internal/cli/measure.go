@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -17,6 +15,7 @@ import (
 	"tunebench/internal/executor/local"
 	"tunebench/internal/experiment"
 	"tunebench/internal/outcome"
+	"tunebench/internal/progress"
 	"tunebench/internal/record"
 	"tunebench/internal/report"
 	"tunebench/internal/runner"
@@ -61,25 +60,29 @@ func newMeasure(s System) *cobra.Command {
 }
 
 func measure(ctx context.Context, s System, argv []string, out string, f *planFlags) error {
+	ctx, started, stop := untilStarted(ctx)
+	defer stop()
 	m, cleanUp, err := measurement(ctx, s, argv, out, f)
 	if err != nil {
 		return asMeasureFailure(err)
 	}
 	defer cleanUp()
-	// The terminal sends its signals to the command as well, which decides; tunebench
-	// must live to report.
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGQUIT)
-	defer signal.Stop(interrupts)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	options, err := measureOptions(s)
+	if ctx.Err() != nil {
+		return brokenOff(ctx)
+	}
+	listener := &quiet{w: s.Stderr}
+	m.Started = func() { listener.hold(); started() }
+	options, err := measureOptions(s, listener)
 	if err != nil {
 		return asMeasureFailure(err)
 	}
 	rec, err := runner.Measure(ctx, m, options)
+	listener.release()
 	if err != nil {
 		return asMeasureFailure(err)
+	}
+	if neverStarted(rec) {
+		return brokenOff(ctx)
 	}
 	if err := showMeasured(s, m.Dir); err != nil {
 		return asMeasureFailure(err)
@@ -87,9 +90,25 @@ func measure(ctx context.Context, s System, argv []string, out string, f *planFl
 	return measuredExit(rec)
 }
 
+// neverStarted reports whether a signal came before the command was started.
+func neverStarted(rec record.Record) bool {
+	e := rec.Outcome.Ending
+	return e.Stopped == outcome.StoppedInterrupted && e.ExitCode == nil && e.Signal == "" && e.StartError == ""
+}
+
+// brokenOff is the end of a measurement whose command was not started, since a signal came.
+func brokenOff(ctx context.Context) error {
+	code := ExitInterrupted
+	var got signalled
+	if errors.As(context.Cause(ctx), &got) {
+		code = exitSignalledAbove + int(got.by)
+	}
+	return &exitError{code: code, err: errors.New("interrupted before the command was started")}
+}
+
 func asMeasureFailure(err error) error { return &exitError{code: exitMeasureFailed, err: err} }
 
-func measureOptions(s System) (runner.Options, error) {
+func measureOptions(s System, listener progress.Listener) (runner.Options, error) {
 	found, err := findSMI(s)
 	if err != nil {
 		return runner.Options{}, err
@@ -99,7 +118,7 @@ func measureOptions(s System) (runner.Options, error) {
 		return runner.Options{}, err
 	}
 	return runner.Options{
-		Self: path, Version: version(), Environ: s.Environ, SMI: found, NVML: s.Getenv(nvmlVariable), Listener: listener(s, false),
+		Self: path, Version: version(), Environ: s.Environ, SMI: found, NVML: s.Getenv(nvmlVariable), Listener: listener,
 	}, nil
 }
 

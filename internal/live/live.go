@@ -40,8 +40,14 @@ func (v *View) Event(e progress.Event) {
 		v.current, v.since = e, e.Time
 		v.draw()
 	case progress.Sampled:
+		if v.since.IsZero() { // its start was not told; from here on is all that is known
+			v.since = e.Time
+		}
 		v.current = e
 		v.draw()
+	case progress.Finished:
+		v.since = time.Time{} // of this experiment; the next one's start is its own
+		v.settle(progress.Line(e))
 	default:
 		v.settle(progress.Line(e))
 	}

@@ -63,7 +63,7 @@ func execute(ctx context.Context, e experiment.Experiment, at place, o Options) 
 		return rec, err
 	}
 	o.tell(at.event(progress.Event{Kind: progress.Started}, e))
-	rec, ending, err := watched(ctx, e, argv, held.token, at, nil, o)
+	rec, ending, err := watched(ctx, e, command{argv: argv, token: held.token}, at, o)
 	if err != nil {
 		return rec, err
 	}
@@ -132,22 +132,22 @@ func named(entry string, variables map[string]string) bool {
 	return ok
 }
 
-// watched runs the command with its samplers around it. stdio is nil for a trainer,
-// whose output goes to files.
-func watched(ctx context.Context, e experiment.Experiment, argv []string, token string, at place, stdio *local.Stdio, o Options) (record.Record, outcome.Ending, error) {
+// watched runs the command with its samplers around it.
+func watched(ctx context.Context, e experiment.Experiment, c command, at place, o Options) (record.Record, outcome.Ending, error) {
 	rec := record.Record{
-		Version: record.Version, Tunebench: o.Version, Experiment: e, Argv: argv, Hostname: hostname(),
+		Version: record.Version, Tunebench: o.Version, Experiment: e, Argv: c.argv, Hostname: hostname(),
 	}
-	tellGuard, release, err := startGuard(token, o)
+	tellGuard, release, err := startGuard(c.token, o)
 	if err != nil {
 		return rec, outcome.Ending{}, err
 	}
 	defer release()
-	devices, busy := watchDevices(ctx, e, token, o)
+	c.tellGuard = tellGuard
+	devices, busy := watchDevices(ctx, e, c.token, o)
 	rec.Started = time.Now()
 	ending := refused(busy)
 	if busy == nil {
-		ending = measured(ctx, &rec, command{argv: argv, token: token, attached: stdio, tellGuard: tellGuard}, at, devices, o)
+		ending = measured(ctx, &rec, c, at, devices, o)
 	}
 	rec.Duration = time.Since(rec.Started)
 	rec.Watch = devices.stop(rec.FamilyPIDs)

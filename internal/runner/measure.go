@@ -27,6 +27,7 @@ type Measurement struct {
 	Env      map[string]string // set on top of the inherited environment
 	Sampling experiment.Sampling
 	Stdio    local.Stdio
+	Started  func() // called once the command has been started; may be nil
 }
 
 // Measure runs any command with the samplers and the probe around it, its standard
@@ -49,7 +50,8 @@ func Measure(ctx context.Context, m Measurement, o Options) (rec record.Record, 
 		return rec, err
 	}
 	o.idle = newIdle()
-	rec, ending, err := watched(ctx, e, e.Argv, held.token, place{n: 1, total: 1, clock: newClock(1)}, &m.Stdio, o)
+	c := command{argv: e.Argv, token: held.token, attached: &m.Stdio, started: m.Started}
+	rec, ending, err := watched(ctx, e, c, place{n: 1, total: 1, clock: newClock(1)}, o)
 	if err != nil {
 		return rec, err
 	}

@@ -28,6 +28,7 @@ type command struct {
 	argv, env []string
 	token     string
 	attached  *local.Stdio // nil: its output goes to files in the experiment's folder
+	started   func()       // called once it has been started; may be nil
 	tellGuard func([]int)  // of processes of the family
 }
 
@@ -60,6 +61,9 @@ func run(ctx context.Context, e experiment.Experiment, c command, at place, devi
 	notes := record.Host{Interval: hostInterval(e), MaxRSSOneProcess: metric.Missing("the trainer was not started")}
 	if err != nil {
 		return outcome.Ending{StartError: err.Error()}, seen{host: notes, failure: startFailure(err)}
+	}
+	if c.started != nil {
+		c.started()
 	}
 	m := &monitor{experiment: e, at: at, options: o, devices: devices, cancel: cancel, started: time.Now(), adopt: process.Adopt, tellGuard: c.tellGuard, pids: map[int]bool{process.PID(): true}}
 	hosts, err := sampler.StartHost(context.WithoutCancel(ctx), sampler.HostOptions{

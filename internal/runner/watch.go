@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,25 +34,34 @@ func gpuLog(e experiment.Experiment) string { return filepath.Join(e.Dir, GPULog
 func watchDevices(ctx context.Context, e experiment.Experiment, token string, o Options) (*deviceWatch, error) {
 	w := &deviceWatch{file: gpuLog(e)}
 	if !slices.Contains(e.Sampling.Memory, experiment.MemoryNvidia) {
-		return w, nil
+		return w, ctx.Err()
 	}
 	if len(e.Devices) == 0 {
 		w.unknown(e.Sampling)
-		return w, nil
+		return w, ctx.Err()
 	}
+	err := w.open(ctx, e, token, o)
+	return w, cmp.Or(ctx.Err(), err) // what an interrupt broke off is no trouble of the devices
+}
+
+// open chooses the source and begins with it.
+func (w *deviceWatch) open(ctx context.Context, e experiment.Experiment, token string, o Options) error {
 	w.watch = &record.Watch{Source: e.Sampling.Source, Interval: e.Sampling.Interval}
 	src, err := chooseSource(ctx, e.Sampling.Source, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		w.watch.Gap = err.Error()
 		o.warn(fmt.Sprintf("%s: device memory will be missing: %v", e.Name, err))
-		return w, ctx.Err()
+		return nil
 	}
 	w.watch.Source = src.machine.Source
 	w.note(src.fallback)
 	if src.fallback != "" {
 		o.warn(e.Name + ": " + src.fallback)
 	}
-	return w, w.begin(ctx, src, e, token, o)
+	return w.begin(ctx, src, e, token, o)
 }
 
 // unknown notes why it is not known which devices there are; without such a reason there
@@ -84,7 +94,7 @@ func (w *deviceWatch) begin(ctx context.Context, src source, e experiment.Experi
 		w.watch.Gap = err.Error()
 		o.warn(fmt.Sprintf("%s: device memory will be missing: %v", e.Name, err))
 	}
-	return ctx.Err()
+	return nil
 }
 
 // orderDoubt says that CUDA may count the devices in another order than the driver, where
