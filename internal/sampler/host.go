@@ -1,8 +1,9 @@
 // Package sampler watches memory while something runs.
 //
-// It has the sampler of the host's memory (Host) and the log that it writes. What it
-// reads from, and what is done with a sample, belong to its users; the devices' log is
-// written by nvidia-smi itself.
+// It has the sampler of the host's memory (Host), that of the devices' memory (Devices),
+// and the logs that they write. What they read from, and what is done with a sample,
+// belong to their users: NVML's child process runs Devices. nvidia-smi, the other source,
+// writes the devices' log itself.
 package sampler
 
 import (
@@ -119,6 +120,9 @@ func (h *Host) sample(ctx context.Context) {
 	reading, err := h.opts.Source.Read(ctx, withPSS)
 	if withPSS {
 		h.budget(began, reading.RSS)
+	}
+	if err != nil && ctx.Err() != nil {
+		return // cut short by our own end, which takes a last sample
 	}
 	if err != nil {
 		h.failed(err)

@@ -236,3 +236,54 @@ func TestAnEarlierLogIsReplacedAndAMissingFolderIsAnError(t *testing.T) {
 		t.Error("a log was made in a folder that is not there")
 	}
 }
+
+// sourceFunc is a source that is one function.
+type sourceFunc func(ctx context.Context) (HostReading, error)
+
+func (f sourceFunc) Read(ctx context.Context, _ bool) (HostReading, error) { return f(ctx) }
+
+func TestAReadingThatOurOwnEndCutsShortIsNoFailure(t *testing.T) {
+	t.Parallel()
+	good := HostReading{Processes: 1, RSS: metric.Of(100), PSS: metric.Of(10)}
+	broken := errors.New("no /proc")
+	for name, tc := range map[string]struct {
+		read           sourceFunc
+		after          time.Duration // Stop
+		errors, atMost int           // samples
+		last           string
+	}{
+		"a reading that began at the end": {
+			func(ctx context.Context) (HostReading, error) { return good, ctx.Err() }, 2 * time.Second, 0, 4, ""},
+		"a reading that was under way at the end": {
+			func(ctx context.Context) (HostReading, error) {
+				select {
+				case <-ctx.Done():
+					return HostReading{}, ctx.Err()
+				case <-time.After(900 * time.Millisecond):
+					return good, nil
+				}
+			}, 1500 * time.Millisecond, 0, 2, ""},
+		"the end before the first reading": {
+			func(ctx context.Context) (HostReading, error) { return good, ctx.Err() }, 0, 0, 2, ""},
+		"a reading that failed before the end": {
+			func(ctx context.Context) (HostReading, error) { return HostReading{}, broken }, 2500 * time.Millisecond, 4, 0, "no /proc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h, err := StartHost(t.Context(), HostOptions{Source: tc.read, Interval: time.Second, File: filepath.Join(t.TempDir(), HostFile)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(tc.after)
+				summary, err := h.Stop()
+				if err != nil || summary.Errors != tc.errors || summary.LastError != tc.last {
+					t.Errorf("%d failures, the last %q, error %v; want %d, %q", summary.Errors, summary.LastError, err, tc.errors, tc.last)
+				}
+				if summary.Samples > tc.atMost || tc.atMost > 0 && summary.Samples == 0 {
+					t.Errorf("%d samples, want the last one among at most %d", summary.Samples, tc.atMost)
+				}
+			})
+		})
+	}
+}
