@@ -85,7 +85,7 @@ func addSampling(fs *pflag.FlagSet, s System, f *planFlags) {
 	fs.BoolVar(&f.probe, "probe", true, "with --probe=false nothing rides in the trainer's Python, whatever --memory says")
 	fs.StringVar(&f.source, "source", experiment.SourceAuto, "where device memory is read: auto (NVML, else nvidia-smi), nvml, nvidia-smi")
 	fs.StringVar(&f.foreign, "foreign", experiment.ForeignWarn, "what a device that others use means before the start: warn, fail, wait; processes with less than "+runner.Negligible.String()+"\neach on a device that computes nothing are noted and do not count")
-	fs.DurationVar(&f.interval, "interval", 100*time.Millisecond, "time between two readings of memory")
+	fs.DurationVar(&f.interval, "interval", 100*time.Millisecond, "time between two readings of memory, 1ms to 1h")
 }
 
 // defaultMemory is MEMORY_LOGGING where the environment has it.
@@ -95,6 +95,12 @@ func defaultMemory(s System) string {
 	}
 	return experiment.MemoryNvidia + "," + experiment.MemoryProbe
 }
+
+// Bounds of --interval.
+const (
+	shortestInterval = time.Millisecond
+	longestInterval  = time.Hour
+)
 
 // sampling returns what the flags say is watched.
 func (f *planFlags) sampling() (experiment.Sampling, error) {
@@ -111,14 +117,20 @@ func (f *planFlags) sampling() (experiment.Sampling, error) {
 	if !slices.Contains([]string{experiment.ForeignWarn, experiment.ForeignFail, experiment.ForeignWait}, f.foreign) {
 		return experiment.Sampling{}, fmt.Errorf("--foreign %q: want warn, fail or wait", f.foreign)
 	}
+	if f.interval < shortestInterval || f.interval > longestInterval {
+		return experiment.Sampling{}, fmt.Errorf("--interval %v: want %v to %v", f.interval, shortestInterval, longestInterval)
+	}
 	return experiment.Sampling{Memory: kinds, Source: f.source, Interval: f.interval, Foreign: f.foreign}, nil
 }
+
+// memoryAll is the word for every way to measure.
+const memoryAll = "all"
 
 // memoryKinds returns the ways to measure that a list of words stands for.
 func memoryKinds(list string) ([]string, error) {
 	all := []string{experiment.MemoryNvidia, experiment.MemoryTracker, experiment.MemoryProbe}
 	switch list {
-	case "all":
+	case memoryAll:
 		return all, nil
 	case "none":
 		return []string{}, nil
@@ -151,9 +163,6 @@ func (f *planFlags) check() error {
 	}
 	if err := f.checkAxes(); err != nil {
 		return err
-	}
-	if f.interval < time.Millisecond {
-		return fmt.Errorf("--interval %v: want at least 1ms", f.interval)
 	}
 	if f.timeout < 0 || f.stall < 0 {
 		return fmt.Errorf("--timeout and --stall cannot be negative")

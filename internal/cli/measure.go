@@ -124,12 +124,10 @@ func measureOptions(s System, listener progress.Listener) (runner.Options, error
 
 // measurement turns the flags into a request; cleanUp removes a folder that nobody asked to keep.
 func measurement(ctx context.Context, s System, argv []string, out string, f *planFlags) (m runner.Measurement, cleanUp func(), err error) {
-	sampling, err := f.sampling()
+	sampling, err := measureSampling(f)
 	if err != nil {
 		return m, nil, err
 	}
-	// The tracker is a setting of the Trainer, which is the command's own business.
-	sampling.Memory = slices.DeleteFunc(sampling.Memory, func(kind string) bool { return kind == experiment.MemoryTracker })
 	seen, err := watchedDevices(ctx, s, f)
 	if err != nil {
 		return m, nil, err
@@ -149,6 +147,23 @@ func measurement(ctx context.Context, s System, argv []string, out string, f *pl
 	return runner.Measurement{
 		Argv: argv, Dir: dir, Devices: seen.entries, Env: measureEnv(s, f, seen), Sampling: sampling, Stdio: stdio,
 	}, cleanUp, nil
+}
+
+// measureSampling returns what the flags say is watched. The tracker is a setting of the
+// Trainer, which only the command itself can give: asked for by name it is refused, and of
+// all it is no part.
+func measureSampling(f *planFlags) (experiment.Sampling, error) {
+	sampling, err := f.sampling()
+	if err != nil {
+		return sampling, err
+	}
+	tracker := func(kind string) bool { return kind == experiment.MemoryTracker }
+	if f.memory != memoryAll && slices.ContainsFunc(sampling.Memory, tracker) {
+		return sampling, fmt.Errorf("--memory (or MEMORY_LOGGING) %q: measure cannot switch on the Trainer's own tracker, "+
+			"huggingface (leave the word out, and give your command --skip_memory_metrics False)", f.memory)
+	}
+	sampling.Memory = slices.DeleteFunc(sampling.Memory, tracker)
+	return sampling, nil
 }
 
 // watchedDevices returns the devices that the flags name.
