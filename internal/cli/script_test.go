@@ -39,8 +39,8 @@ func TestStories(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CUDA_VISIBLE_DEVICES", "")
 			env.Setenv("LC_ALL", "C.UTF-8")
-			fake, err := filepath.Abs("../device/nvml/testdata/nvml.c")
-			env.Setenv("FAKE_NVML", fake)
+			source, err := filepath.Abs("../device/nvml/testdata/nvml.c")
+			env.Setenv("FAKE_NVML", source) // for stories with devices: compile it, and name it in TUNEBENCH_NVML
 			return err
 		},
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},

@@ -73,21 +73,32 @@ func watchedDevice(w device.Watched, s device.Summary, log NvidiaFigures) Device
 		Index: w.Index, UUID: w.UUID, Name: w.Name, Source: w.Source,
 		Samples: w.Samples, Unreadable: w.Unreadable, low: metric.Missing("no log"),
 	}
-	base := scaled(baselineOf(w))
+	base, logged := scaled(baselineOf(w)), metric.Missing("no log")
 	for _, d := range log.Devices {
 		if d.Index != w.Index || w.Source == device.FromProcesses {
 			continue
 		}
-		f.low = d.low
+		f.low, logged = d.low, d.Peak
 		if !base.Known() && d.Baseline.Known() {
 			f.note(Doubtful, fmt.Sprintf("%s: the first sample could not be read (%s), so the first reading of the log stands for the baseline", f.label(), base.Gap))
 			base = d.Baseline
 		}
 	}
 	f.Baseline, f.Peak, f.Mean = base, scaled(peakOf(w).Used), scaled(w.Mean)
+	f.raise(logged)
 	f.Reserved = f.growth(w, s)
 	f.noteWatched(w)
 	return f
+}
+
+// raise takes a higher peak from the log: a sampler that died and was started again wrote
+// down what it had no time to tell. The log is in whole MiB.
+func (f *DeviceFigures) raise(logged metric.Value) {
+	if !logged.Known() || !f.Peak.Known() || logged.Number <= f.Peak.Number+0.5 {
+		return
+	}
+	f.note(Doubtful, fmt.Sprintf("the peak of %s is from its log, in whole MiB: the sampler that saw it died before it told of it", f.label()))
+	f.Peak = logged
 }
 
 // noteWatched adds the doubts of a figure that there is.

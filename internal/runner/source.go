@@ -78,7 +78,7 @@ func (s nvmlSource) survey(ctx context.Context) (device.Machine, error) {
 func (s nvmlSource) start(ctx context.Context, devices []device.Device, e experiment.Experiment, env []string, w *record.Watch) (deviceLog, error) {
 	config := s.config
 	config.Devices, config.Interval, config.Dir, config.Env = devices, e.Sampling.Interval, e.Dir, env
-	logger, err := nvml.StartLogger(ctx, config)
+	logger, err := nvml.Keep(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s nvmlSource) start(ctx context.Context, devices []device.Device, e experi
 	return nvmlLog{logger}, nil
 }
 
-type nvmlLog struct{ logger *nvml.Logger }
+type nvmlLog struct{ logger *nvml.Keeper }
 
 // nvmlGrace is the time that the sampler has for its last word.
 const nvmlGrace = 4 * time.Second

@@ -31,26 +31,24 @@ const (
 	stateHeader   = "timestamp,index,utilisation_percent,power_w,sm_clock_mhz,memory_clock_mhz,throttle_reasons\n"
 )
 
+func logNames() []string   { return []string{MemoryFile, ProcessFile, StateFile} }
+func logHeaders() []string { return []string{memoryHeader, processHeader, stateHeader} }
+
 // deviceTime is nvidia-smi's: local time without a zone.
 const deviceTime = "2006/01/02 15:04:05.000"
 
 // DeviceLogs are where rows go. A nil one is not written.
 type DeviceLogs struct {
 	Memory, Processes, State io.Writer
+	Begun                    bool // they have their first line, and rows of an earlier sampler
 }
 
 // OpenDeviceLogs makes the three logs in a folder, in place of earlier ones. Close
 // closes them all.
 func OpenDeviceLogs(dir string) (logs DeviceLogs, closeAll func() error, err error) {
-	var files []*os.File
-	closeAll = func() error {
-		var errs []error
-		for _, f := range files {
-			errs = append(errs, f.Close())
-		}
-		return errors.Join(errs...)
-	}
-	for _, name := range []string{MemoryFile, ProcessFile, StateFile} {
+	var files openFiles
+	closeAll = func() error { return files.close() }
+	for _, name := range logNames() {
 		path := filepath.Join(dir, name)
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return logs, nil, errors.Join(fmt.Errorf("make the devices' logs: %w", err), closeAll())
@@ -62,6 +60,54 @@ func OpenDeviceLogs(dir string) (logs DeviceLogs, closeAll func() error, err err
 		files = append(files, f)
 	}
 	return DeviceLogs{Memory: files[0], Processes: files[1], State: files[2]}, closeAll, nil
+}
+
+// ReopenDeviceLogs goes on in the logs of a sampler that died. Close closes them all.
+func ReopenDeviceLogs(dir string) (logs DeviceLogs, closeAll func() error, err error) {
+	var files openFiles
+	closeAll = func() error { return files.close() }
+	for i, name := range logNames() {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			return logs, nil, errors.Join(fmt.Errorf("go on in the devices' logs: %w", err), closeAll())
+		}
+		files = append(files, f)
+		if err := goOn(f, logHeaders()[i]); err != nil {
+			return logs, nil, errors.Join(fmt.Errorf("go on in the devices' logs: %w", err), closeAll())
+		}
+	}
+	return DeviceLogs{Memory: files[0], Processes: files[1], State: files[2], Begun: true}, closeAll, nil
+}
+
+type openFiles []*os.File
+
+func (files openFiles) close() error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// goOn makes a log ready for further rows: an empty one gets its first line, and a row
+// that was cut off a line of its own, which readers pass over.
+func goOn(f *os.File, header string) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if end == 0 {
+		_, err := io.WriteString(f, header)
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, end-1); err != nil {
+		return err
+	}
+	if last[0] != '\n' {
+		_, err = io.WriteString(f, "\n")
+	}
+	return err
 }
 
 // deviceLog gathers the rows of one sample and writes them in one call each, without
@@ -78,11 +124,14 @@ type sheet struct {
 }
 
 func newDeviceLog(logs DeviceLogs) deviceLog {
-	return deviceLog{logs: [3]sheet{
-		{name: MemoryFile, w: logs.Memory, rows: []byte(memoryHeader)},
-		{name: ProcessFile, w: logs.Processes, rows: []byte(processHeader)},
-		{name: StateFile, w: logs.State, rows: []byte(stateHeader)},
-	}}
+	var l deviceLog
+	for i, w := range []io.Writer{logs.Memory, logs.Processes, logs.State} {
+		l.logs[i] = sheet{name: logNames()[i], w: w}
+		if !logs.Begun {
+			l.logs[i].rows = []byte(logHeaders()[i])
+		}
+	}
+	return l
 }
 
 // flush writes what was gathered and returns what went wrong, once for each log.

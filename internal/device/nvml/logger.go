@@ -23,6 +23,9 @@ type Config struct {
 	Dir      string          // the folder of the logs; empty: no logs
 	Env      []string        // the child's whole environment; nil: the inherited one
 	Within   time.Duration   // bound of the start; 0: 10 s
+	Silence  time.Duration   // without a sample, beyond the interval, after which Keep gives a child up; 0: 5 s
+
+	again bool // go on in the logs that are there
 }
 
 func (c Config) within() time.Duration {
@@ -40,7 +43,8 @@ type Logger struct {
 
 	mu      sync.Mutex
 	latest  device.Summary
-	final   bool // latest is the child's last word
+	moved   time.Time // when the child first told of the last sample that it told of
+	final   bool      // latest is the child's last word
 	stopped bool
 	failed  error
 }
@@ -51,7 +55,7 @@ type Logger struct {
 func StartLogger(ctx context.Context, c Config) (*Logger, error) {
 	l := &Logger{ready: make(chan struct{})}
 	p, err := start(c.Self, c.Env, request{
-		Library: c.Library, Devices: c.Devices, Interval: c.Interval, Dir: c.Dir,
+		Library: c.Library, Devices: c.Devices, Interval: c.Interval, Dir: c.Dir, Again: c.again,
 	}, l.hear)
 	if err != nil {
 		return nil, err
@@ -83,9 +87,9 @@ func (l *Logger) hear(m reply) {
 	case m.Error != "" && l.failed == nil:
 		l.failed = answered(m)
 	case m.Ready != nil:
-		l.latest = *m.Ready
+		l.tell(*m.Ready)
 	case m.State != nil:
-		l.latest = *m.State
+		l.tell(*m.State)
 		return // it may come before the first sample
 	case m.Final != nil:
 		l.latest, l.final = *m.Final, true
@@ -93,6 +97,21 @@ func (l *Logger) hear(m reply) {
 		return // nothing that the child says
 	}
 	l.once.Do(func() { close(l.ready) })
+}
+
+// tell keeps what the child knows.
+func (l *Logger) tell(s device.Summary) {
+	if s.Samples != l.latest.Samples {
+		l.moved = time.Now()
+	}
+	l.latest = s
+}
+
+// silent returns for how long the child has told of no new sample.
+func (l *Logger) silent() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.moved)
 }
 
 // answered makes an error of the child's words.

@@ -16,7 +16,8 @@ type request struct {
 	List     bool            `json:"list,omitempty"`    // survey the machine and end
 	Devices  []device.Device `json:"devices,omitempty"` // empty: all GPUs
 	Interval time.Duration   `json:"interval_ns,omitempty"`
-	Dir      string          `json:"dir,omitempty"` // where the logs are made; empty: none are
+	Dir      string          `json:"dir,omitempty"`   // where the logs are made; empty: none are
+	Again    bool            `json:"again,omitempty"` // the logs of an earlier child are gone on in
 }
 
 // reply is one line that the child writes; exactly one of them is set.

@@ -146,7 +146,11 @@ func (c *child) prepare(s *session) (*watcher, *sampler.Devices, func() error, e
 	}
 	logs, closeLogs := sampler.DeviceLogs{}, func() error { return nil }
 	if c.req.Dir != "" {
-		if logs, closeLogs, err = sampler.OpenDeviceLogs(c.req.Dir); err != nil {
+		open := sampler.OpenDeviceLogs
+		if c.req.Again {
+			open = sampler.ReopenDeviceLogs
+		}
+		if logs, closeLogs, err = open(c.req.Dir); err != nil {
 			return nil, nil, nil, err
 		}
 	}

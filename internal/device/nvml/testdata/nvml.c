@@ -13,6 +13,7 @@
  *   FAKE_TOTAL0=1         a device has no memory at all, and nothing in use
  *   FAKE_HANG_AT=n        the n-th memory call never returns
  *   FAKE_ABORT_AT=n       the n-th memory call aborts the process
+ *   FAKE_ONCE=path        hang and abort only where this file is not there; it is made then
  *   FAKE_LOST_AT=n        from its n-th memory call on, device 1 is lost
  *   FAKE_SPIKE_AT=n       the n-th memory call of each device says 31503 MiB more
  *   FAKE_PAUSE_AT=n       the n-th memory call takes 300 ms
@@ -21,6 +22,7 @@
  *   FAKE_MIG=1            GPU 0 is cut into two slices
  * With -DOLD it lacks what drivers before R450 lack.
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,13 +114,19 @@ int nvmlDeviceGetPciInfo_v3(dev *d, char *info) {
   return 0;
 }
 
+/* meant tells whether the fault is to happen: with FAKE_ONCE in one process only. */
+static int meant(void) {
+  const char *once = getenv("FAKE_ONCE");
+  return !once || !*once || open(once, O_CREAT | O_EXCL, 0600) >= 0;
+}
+
 /* level gives the bytes in use without the reserve. */
 static int level(dev *d, uint64_t *used) {
   spin();
   d->calls++;
   total++;
-  if (total == hang) forever();
-  if (total == crash) abort();
+  if (total == hang && meant()) forever();
+  if (total == crash && meant()) abort();
   if (total == pause_at) usleep(300000);
   if (all) return all;
   if (memory && !d->slice) return memory;
