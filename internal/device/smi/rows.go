@@ -49,6 +49,7 @@ func surveyed(index int, row map[string]string) device.Surveyed {
 		Device: device.Device{Index: index, UUID: told(row[fieldUUID]), Name: row[fieldName]},
 		PCI:    told(row[fieldPCI]), ComputeMode: told(row[fieldCompute]), Source: "nvidia-smi",
 		Total: mebibytes(row, fieldTotal), Used: mebibytes(row, fieldUsed), Reserved: mebibytes(row, fieldReserved),
+		Utilisation: metric.Missing("nvidia-smi was not asked for it"),
 	}
 	switch mode := row[fieldMIG]; mode {
 	case "Enabled":
