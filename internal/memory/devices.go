@@ -48,11 +48,30 @@ func inBytes(v metric.Value) metric.Value {
 	return metric.Of(v.Number * float64(unit.MiB))
 }
 
-// Ledgers makes the ledger of each device.
-func Ledgers(devices []device.Watched, uses [][]TorchUse, torchGap string, family []int) []Ledger {
-	var out []Ledger
+// Inputs gathers what is known of each device for its ledger. uses are of the devices in
+// their order, as Assign gives them; family are the pids of the experiment's processes.
+func Inputs(devices []device.Watched, uses [][]TorchUse, torchGap string, family []int, spans []ProcessSpan) []LedgerInput {
+	var all []int
+	var seen []device.ProcessUse
+	out := make([]LedgerInput, len(devices))
 	for i, w := range devices {
-		out = append(out, NewLedger(LedgerInput{Watched: w, Torch: uses[i], TorchGap: torchGap, Family: family}))
+		out[i] = LedgerInput{Watched: w, Torch: uses[i], TorchGap: torchGap, Family: family}
+		all, seen = append(all, known(out[i])...), append(seen, lists(w)...)
+	}
+	for _, s := range spans {
+		seen = append(seen, device.ProcessUse{PID: s.PID})
+	}
+	for i := range out {
+		out[i].Listed = listsOneOf(seen, all)
+	}
+	return out
+}
+
+// Ledgers makes the ledger of each device.
+func Ledgers(inputs []LedgerInput) []Ledger {
+	var out []Ledger
+	for _, in := range inputs {
+		out = append(out, NewLedger(in))
 	}
 	return out
 }

@@ -95,11 +95,16 @@ func (f *NvidiaFigures) Exceed(devices []device.Watched, uses [][]TorchUse) {
 // find returns the place of a device, or -1.
 func (f NvidiaFigures) find(d device.Device) int {
 	for i, own := range f.Devices {
-		if own.Index == d.Index && (own.UUID == d.UUID || own.UUID == "" || d.UUID == "") {
+		if own.is(d.Index, d.UUID) {
 			return i
 		}
 	}
 	return -1
+}
+
+// is reports whether the figures are of that device; a UUID that is not known fits any.
+func (f DeviceFigures) is(index int, uuid string) bool {
+	return f.Index == index && (f.UUID == uuid || f.UUID == "" || uuid == "")
 }
 
 // worst returns the use that reserved most.

@@ -142,21 +142,27 @@ func used(cell, gap string) metric.Value {
 	return metric.Missing(gap)
 }
 
-// Foreign adds the doubts of processes that are not the experiment's. pids are those of
-// the experiment; where none of them is among the spans nothing is claimed, since the
-// driver may give pids of another namespace.
-func (f *NvidiaFigures) Foreign(spans []ProcessSpan, pids []int) {
-	if !slices.ContainsFunc(spans, func(s ProcessSpan) bool { return slices.Contains(pids, s.PID) }) {
-		return
-	}
-	for _, s := range spans {
-		if slices.Contains(pids, s.PID) {
+// Foreign adds the doubts of processes that are not the experiment's. Where none of the
+// experiment's own was ever listed nobody is accused, since the driver may give pids of
+// another namespace: growth that nothing ties to the experiment is doubtful then.
+func (f *NvidiaFigures) Foreign(spans []ProcessSpan, inputs []LedgerInput) {
+	for _, in := range inputs {
+		i, ours := f.find(in.Watched.Device), known(in)
+		if i < 0 {
 			continue
 		}
-		for i := range f.Devices {
-			if d := f.Devices[i]; d.Index == s.Index && (d.UUID == s.UUID || d.UUID == "" || s.UUID == "") {
+		named := false
+		for _, s := range spans {
+			if !f.Devices[i].is(s.Index, s.UUID) {
+				continue
+			}
+			named = true
+			if in.Listed && !slices.Contains(ours, s.PID) {
 				f.foreign(i, s)
 			}
+		}
+		if growth := inBytes(f.Devices[i].Reserved); named && !in.Listed && unclaimed(growth, in.Torch) {
+			f.note(i, Doubtful, strangers(f.Devices[i].label(), growth))
 		}
 	}
 }

@@ -51,14 +51,14 @@ func TestForeignProcessesContaminate(t *testing.T) {
 		"one that came":                 {[]ProcessSpan{span(7, true), span(99, true)}, Contaminated, "process 99 is not the experiment's and held up to 2100 MiB of device 0"},
 		"one that never moved":          {[]ProcessSpan{span(7, true), span(99, false)}, Sure, ""},
 		"ours alone":                    {[]ProcessSpan{span(7, true)}, Sure, ""},
-		"pids of another namespace":     {[]ProcessSpan{span(40007, true)}, Sure, ""},
+		"none that is known":            {[]ProcessSpan{span(40007, true)}, Doubtful, "device 0 grew by 100 MiB, and none of the processes that the driver lists on it is known"},
 		"one on a device not ours":      {[]ProcessSpan{span(7, true), {Index: 3, PID: 99, Changed: true}}, Sure, ""},
 		"one that holds an unknown sum": {[]ProcessSpan{span(7, true), {UUID: "GPU-a", PID: 99, Highest: metric.Missing("no"), Changed: true}}, Contaminated, "an unknown amount"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := Watched(summary(peaked(4, 104)), NvidiaFigures{}, Run{})
-			f.Foreign(tc.spans, []int{7})
+			f.Foreign(tc.spans, Inputs([]device.Watched{peaked(4, 104)}, [][]TorchUse{nil}, "", []int{7}, tc.spans))
 			text := strings.Join(f.Doubts, "\n")
 			if f.Mark != tc.mark || !strings.Contains(text, tc.doubt) || (tc.doubt == "") != (text == "") {
 				t.Errorf("mark %d with %q, want %d with %q", f.Mark, text, tc.mark, tc.doubt)
@@ -72,14 +72,14 @@ func TestALogStandsForASamplerInTheLedger(t *testing.T) {
 	f := Nvidia(strings.NewReader(header+rows("X", 0, "4 MiB", "8004 MiB")), NvidiaOptions{})
 	devices := Devices(nil, []device.Device{{Index: 3}, {Index: 0, UUID: "GPU-a"}}, f)
 	uses, _ := Assign([]TorchUse{rank(0, 7, 6000, 7000)}, devices)
-	ledgers := Ledgers(devices, uses, "", []int{7})
+	ledgers := Ledgers(Inputs(devices, uses, "", []int{7}, nil))
 	if len(ledgers) != 1 {
 		t.Fatalf("%d ledgers, want that of device 0 alone", len(ledgers))
 	}
 	same(t, "beyond torch", scaled(ledgers[0].BeyondTorch), "1000")
 	same(t, "context", ledgers[0].Context, "gap: the log holds no processes")
 	foreign := Watched(summary(peaked(0, 300, process(7, 100), process(8, 200))), NvidiaFigures{}, Run{})
-	foreign.Adopt(Ledgers([]device.Watched{peaked(0, 300, process(7, 100), process(8, 200))}, [][]TorchUse{nil}, "", []int{7}))
+	foreign.Adopt(Ledgers(Inputs([]device.Watched{peaked(0, 300, process(7, 100), process(8, 200))}, [][]TorchUse{nil}, "", []int{7}, nil)))
 	if foreign.Mark != Contaminated {
 		t.Errorf("mark %d with %q, want that of the ledger", foreign.Mark, foreign.Doubts)
 	}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"slices"
 
 	"tunebench/internal/device"
@@ -10,21 +9,23 @@ import (
 
 // holders is who held a device at its peak.
 type holders struct {
-	ours    []device.ProcessUse
-	foreign []device.ProcessUse
-	reason  string // why it cannot be told whose the processes are; then foreign holds those that are so for certain
+	ours     []device.ProcessUse
+	foreign  []device.ProcessUse
+	reason   string // why it cannot be told whose the processes are
+	stranger bool   // that is because none of those listed is known
 }
 
 // tell parts a device's processes into the experiment's and others. In a container the
 // driver may list nobody, or pids of another namespace: a list in which none of the
 // experiment's processes can be found proves nothing about those that it names, except
-// of those that were there before the start.
+// of those that were there before the start, or where one of them was ever listed.
 func tell(list []device.ProcessUse, gap string, in LedgerInput) holders {
 	ours := known(in)
+	seen := in.Listed || listsOneOf(lists(in.Watched), ours)
 	switch {
 	case gap != "":
 		return holders{reason: gap}
-	case len(list) == 0:
+	case len(lists(in.Watched)) == 0 && !seen:
 		return holders{reason: "the driver lists no process on the device: in a container those outside it are hidden"}
 	case len(ours) == 0:
 		return holders{reason: "which processes were the experiment's is not known"}
@@ -42,11 +43,19 @@ func tell(list []device.ProcessUse, gap string, in LedgerInput) holders {
 			}
 		}
 	}
-	if len(h.ours) > 0 || strangers == 0 && len(in.Torch) == 0 {
+	if seen || strangers == 0 && len(in.Torch) == 0 {
 		return h
 	}
-	return holders{reason: fmt.Sprintf(
-		"none of the %d processes that the driver lists is known as the experiment's: it may give pids of another namespace", len(list))}
+	return holders{stranger: true, reason: "none of the processes that the driver lists is known as the experiment's: it may give pids of another namespace"}
+}
+
+// lists returns all lists of processes that are kept of a device.
+func lists(w device.Watched) []device.ProcessUse {
+	return slices.Concat(w.Baseline.Processes, w.Peak.Processes, w.ProcessPeak.Processes)
+}
+
+func listsOneOf(list []device.ProcessUse, pids []int) bool {
+	return slices.ContainsFunc(list, func(p device.ProcessUse) bool { return slices.Contains(pids, p.PID) })
 }
 
 // known returns the pids of the experiment.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"tunebench/internal/device"
@@ -59,6 +58,7 @@ type LedgerInput struct {
 	Torch    []TorchUse // on this device
 	TorchGap string     // why nothing of torch is known; for an empty Torch
 	Family   []int      // the pids of the experiment's processes
+	Listed   bool       // the driver lists pids of the experiment, if on another device: they are of this namespace
 }
 
 // NewLedger makes the ledger of a device. A term that cannot be known is a gap with its
@@ -77,6 +77,7 @@ func NewLedger(in LedgerInput) Ledger {
 	l.Others = held.foreign
 	l.Foreign = l.foreign(w, held)
 	l.settle(held)
+	l.doubtGrowth(in, held)
 	return l
 }
 
@@ -181,14 +182,6 @@ func (l *Ledger) settle(held holders) {
 			inMiBText(reserved.Number), inMiBText(l.Growth.Number)))
 		if len(l.Shares) == 1 && held.reason != "" { // else the process itself has told
 			l.note(Doubtful, l.BeyondTorch.Gap+": the sampler missed the peak")
-		}
-	}
-	if v := l.Unexplained; v.Known() && v.Number < 0 {
-		text := fmt.Sprintf("the terms of %s explain %s more than it held: they were read one after the other", labelOf(l.Index, l.UUID), inMiBText(-v.Number))
-		if math.Abs(v.Number) > l.Used.Number/100 {
-			l.note(Doubtful, text)
-		} else {
-			l.remark(text)
 		}
 	}
 }

@@ -128,25 +128,39 @@ func (w *deviceWatch) stop(family []int) *record.Watch {
 	return w.watch
 }
 
-// unseen says that none of the experiment's processes was ever seen on a device that was
-// logged for it: the log may then be of another device than the trainer's.
+// grown is the growth of a device from which on it must have been somebody's.
+const grown = 16 * unit.MiB
+
+// unseen says on which of the devices none of the experiment's processes was ever seen
+// while their memory grew: the log may then be of other devices than the trainer's. Where
+// no list shows anybody, pids are hidden and nothing is proved. The figures are marked
+// when they are computed, from the same lists.
 func unseen(s *device.Summary, family []int) string {
 	if s == nil || len(family) == 0 {
 		return ""
 	}
+	var alone []string
+	anybody := false
 	for _, d := range s.Devices {
-		others := false
-		for _, p := range slices.Concat(d.Peak.Processes, d.ProcessPeak.Processes) {
-			if slices.Contains(family, p.PID) {
-				return ""
-			}
-			others = true
-		}
-		if !others {
-			return "" // no list, or nobody: nothing is proved
+		listed := slices.Concat(d.Peak.Processes, d.ProcessPeak.Processes)
+		ours := slices.ContainsFunc(listed, func(p device.ProcessUse) bool { return slices.Contains(family, p.PID) })
+		anybody = anybody || len(listed) > 0
+		if grew := d.Peak.Used.Number - d.Baseline.Used.Number; !ours && d.Peak.Used.Known() && d.Baseline.Used.Known() && grew > float64(grown) {
+			alone = append(alone, fmt.Sprintf("%s (%s)", nameOf(d.Device), unit.Bytes(grew)))
 		}
 	}
-	return "none of the experiment's processes was seen on the devices that were logged: the memory may be another's, or the pids are of another namespace"
+	if len(alone) == 0 || !anybody {
+		return ""
+	}
+	return "none of the experiment's processes was seen on devices whose memory grew: " + strings.Join(alone, ", ") +
+		": the memory may be another's, or the pids are of another namespace"
+}
+
+func nameOf(d device.Device) string {
+	if d.Index < 0 {
+		return d.UUID
+	}
+	return fmt.Sprintf("device %d", d.Index)
 }
 
 // tailBytes is enough for the last rows of eight devices.

@@ -201,12 +201,11 @@ func (r *Row) note(about string, notes ...string) {
 	}
 }
 
-// readProcesses adds what the log of the devices' processes says of foreign ones.
-func (r *Row) readProcesses(root *os.Root, pids []int) {
+// readProcesses reads the log of the devices' processes, where there is one.
+func (r *Row) readProcesses(root *os.Root) (spans []memory.ProcessSpan) {
 	if _, err := root.Stat(processLog); err != nil {
-		return
+		return nil
 	}
-	var spans []memory.ProcessSpan
 	gap := readLog(root, processLog, func(log io.Reader) {
 		var err error
 		if spans, err = memory.Processes(log); err != nil {
@@ -216,5 +215,5 @@ func (r *Row) readProcesses(root *os.Root, pids []int) {
 	if gap != "" {
 		r.note("GPU memory", gap)
 	}
-	r.Memory.Foreign(spans, pids)
+	return spans
 }

@@ -204,8 +204,10 @@ func (r *Row) addLedger(root *os.Root, rec record.Record, p inside) {
 	for _, process := range p.report.Processes {
 		pids = append(pids, distinctPIDs(process)...)
 	}
-	r.readProcesses(root, pids)
-	r.Ledger = memory.Ledgers(devices, uses, p.gap, pids)
+	spans := r.readProcesses(root)
+	inputs := memory.Inputs(devices, uses, p.gap, pids, spans)
+	r.Memory.Foreign(spans, inputs)
+	r.Ledger = memory.Ledgers(inputs)
 	r.Memory.Adopt(r.Ledger)
 }
 
