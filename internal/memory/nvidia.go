@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"tunebench/internal/device"
 	"tunebench/internal/metric"
@@ -47,6 +48,9 @@ type NvidiaOptions struct {
 	BaselineSource string         // the tool that read them; empty: LogSource
 	LoggerExit     string         // how the logger ended, where it ended by itself
 	LogSource      string         // the tool whose counter the log holds; empty: LogSource
+	Interval       time.Duration  // the longest between two rows where nothing is amiss; 0: not known
+	Duration       time.Duration  // of the run, which the log should span; 0: not known
+	Taken          map[int]int    // samples of each device by its index, where rows are written on change only; nil: a row is a sample
 }
 
 // DeviceFigures are the figures of one device, in MiB of its whole memory: whatever
@@ -90,17 +94,17 @@ func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
 		}
 		series[reading.Index].add(reading)
 	})
-	out := NvidiaFigures{Samples: notes.Readings}
+	var out NvidiaFigures
 	seen := slices.SortedStableFunc(slices.Values(notes.Devices),
 		func(a, b device.Seen) int { return a.Index - b.Index })
 	for _, s := range seen {
 		base, doubt := opts.baseline(s.Index)
-		figures := deviceFigures(s, series[s.Index], base)
+		figures := deviceFigures(s, series[s.Index], base, opts)
 		figures.Source = opts.logSource()
 		if doubt != "" {
 			figures.note(Doubtful, doubt)
 		}
-		out.Devices = append(out.Devices, figures)
+		out.Devices, out.Samples = append(out.Devices, figures), out.Samples+figures.Samples
 	}
 	out.Name = names(out.Devices)
 	out.Reserved = mean(out.Devices)
@@ -112,6 +116,8 @@ func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
 	if len(endDoubts(notes, err, opts.LoggerExit)) > 0 {
 		out.Mark = max(out.Mark, Doubtful)
 	}
+	out.Sampling = logSampling(series, opts)
+	out.noteStalls(series, opts)
 	return out
 }
 

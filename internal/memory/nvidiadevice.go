@@ -18,17 +18,19 @@ const InUse = unit.GiB
 type extent struct {
 	first, low, high unit.Bytes
 	level            levelMean
+	rhythm           rhythm
 }
 
 func (e *extent) add(r device.Reading) {
 	e.low, e.high = min(e.low, r.Used), max(e.high, r.Used)
 	e.level.add(r)
+	e.rhythm.add(r.Time)
 }
 
 // deviceFigures computes one device's figures. The baseline is base, read before the
 // start, or the first valid reading.
-func deviceFigures(s device.Seen, e *extent, base *unit.Bytes) DeviceFigures {
-	f := DeviceFigures{Index: s.Index, Name: s.Name, Samples: s.Readings, Unreadable: s.Unreadable}
+func deviceFigures(s device.Seen, e *extent, base *unit.Bytes, o NvidiaOptions) DeviceFigures {
+	f := DeviceFigures{Index: s.Index, Name: s.Name, Samples: max(s.Readings, o.Taken[s.Index]), Unreadable: s.Unreadable}
 	if s.Readings > 0 && s.Unreadable > 0 {
 		f.note(Doubtful, unreadable(s))
 	}
@@ -46,20 +48,22 @@ func deviceFigures(s device.Seen, e *extent, base *unit.Bytes) DeviceFigures {
 	}
 	f.Baseline, f.Peak, f.low = inMiB(level), inMiB(e.high), inMiB(e.low)
 	f.Mean = e.level.mean()
-	f.Reserved = reserved(s, e, level)
+	f.Reserved = f.reserved(s, e, level, o)
 	if f.Reserved.Known() {
 		f.noteBaseline(e.low, level, base != nil)
 	}
 	return f
 }
 
-// reserved returns peak - baseline where two readings were taken and the peak is not
-// below the baseline.
-func reserved(s device.Seen, e *extent, level unit.Bytes) metric.Value {
+// reserved returns peak - baseline where two samples were taken and the peak is not below
+// the baseline.
+func (f DeviceFigures) reserved(s device.Seen, e *extent, level unit.Bytes, o NvidiaOptions) metric.Value {
 	switch {
-	case s.Readings < 2 && s.Unreadable > 0:
+	case f.Samples < 2 && s.Unreadable > 0:
 		return metric.Missing(fmt.Sprintf("fewer than two readings: %s", unreadable(s)))
-	case s.Readings < 2:
+	case f.Samples < 2 && o.LoggerExit != "":
+		return metric.Missing(fmt.Sprintf("fewer than two readings of device %d: the logger ended by itself: %s", s.Index, o.LoggerExit))
+	case f.Samples < 2:
 		return metric.Missing(fmt.Sprintf(
 			"fewer than two readings of device %d: the run was shorter than the sampling interval", s.Index))
 	case e.high < level:

@@ -44,7 +44,7 @@ func remarks(s device.Summary, run Run) []string {
 // noteGap makes the peaks doubtful where nobody looked for long within the run.
 func (f *NvidiaFigures) noteGap() {
 	p := f.Sampling
-	if !p.GapInRun || p.LargestGap < longGap || p.LargestGap < 10*p.Interval {
+	if !p.GapInRun || !isStall(p.LargestGap, p.Interval) {
 		return
 	}
 	for i, d := range f.Devices {

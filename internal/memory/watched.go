@@ -52,7 +52,8 @@ func Watched(s device.Summary, log NvidiaFigures, run Run) NvidiaFigures {
 	return out
 }
 
-// ofLog takes the figures of the log, since the sampler died.
+// ofLog takes the figures of the log, since the sampler died. Its rows are of changes, so
+// they say nothing of how many samples were taken.
 func ofLog(s device.Summary, log NvidiaFigures, run Run) NvidiaFigures {
 	log.Sampling, log.Remarks = sampling(s, run), remarks(s, run)
 	log.Doubts = append(log.Doubts, "the sampler ended early ("+s.Exit+"), so the figures are those of its log, in whole MiB")

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"tunebench/internal/device"
 	"tunebench/internal/memory"
@@ -53,7 +55,7 @@ func (r *Row) addMemory(root *os.Root, rec record.Record, p inside, o Options) {
 func (r *Row) readDevices(root *os.Root, rec record.Record) memory.NvidiaFigures {
 	var figures memory.NvidiaFigures
 	gap := readLog(root, deviceLog, func(log io.Reader) {
-		figures = memory.Nvidia(log, watched(rec.Watch))
+		figures = memory.Nvidia(log, watched(rec))
 	})
 	if gap != "" {
 		figures.Reserved = metric.Missing(unlogged(gap, rec.Watch))
@@ -122,13 +124,28 @@ func sources(f memory.NvidiaFigures) string {
 	return strings.Join(distinct(all), "; ")
 }
 
-func watched(w *record.Watch) memory.NvidiaOptions {
+// heartbeat is how often NVML's sampler writes a row of a device that does not change.
+const heartbeat = time.Second
+
+// watched says what is known of a log beside its rows.
+func watched(rec record.Record) memory.NvidiaOptions {
+	w := rec.Watch
 	if w == nil {
 		return memory.NvidiaOptions{}
 	}
-	o := memory.NvidiaOptions{BaselineSource: w.Source, LogSource: w.Source, LoggerExit: w.Exit}
-	if w.Summary != nil && w.Summary.Exit != "" {
-		o.LoggerExit = w.Summary.Exit
+	o := memory.NvidiaOptions{
+		BaselineSource: w.Source, LogSource: w.Source, LoggerExit: w.Exit,
+		Interval: w.Interval, Duration: rec.Duration,
+	}
+	if w.Source != memory.LogSource {
+		o.Interval = max(o.Interval, heartbeat)
+	}
+	if w.Summary != nil {
+		o.LoggerExit = cmp.Or(w.Summary.Exit, o.LoggerExit)
+		o.Taken = make(map[int]int)
+		for _, d := range w.Summary.Devices {
+			o.Taken[d.Index] = d.Samples
+		}
 	}
 	for _, b := range w.Baseline {
 		o.Baselines = append(o.Baselines, device.Level{Index: b.Index, Used: b.Used})

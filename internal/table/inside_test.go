@@ -171,3 +171,37 @@ func TestTheFirstHarnessHasNoneOfOurColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsKnownBesideALogReachesItsFigures(t *testing.T) {
+	t.Parallel()
+	two := header + "2025/03/04 10:00:01.101, X, 0, 4 MiB\n2025/03/04 10:00:02.101, X, 0, 84 MiB\n"
+	smi := func(run time.Duration) record.Record {
+		r := watchedRecord("stdout")
+		r.Watch = &record.Watch{Source: memory.LogSource, Interval: time.Second}
+		r.Duration = run
+		return r
+	}
+	dead := watchedRecord("stdout")
+	dead.Watch.Summary.Exit = "no answer for 10 s"
+	for name, tc := range map[string]struct {
+		r    record.Record
+		log  string
+		want string
+		note string
+	}{
+		"a log that ends early":              {smi(time.Minute), two, "80", "has no row for 59s of the run"},
+		"a log that spans its run":           {smi(time.Second), two, "80", ""},
+		"the samples of a sampler that died": {dead, header + "2025/03/04 10:00:01.101, X, 0, 4 MiB\n", "0", "no answer for 10 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row := probedRow(t, tc.r, map[string]string{deviceLog: tc.log})
+			if got := row.Text(memory.NvidiaReserved); got != tc.want || !strings.Contains(row.Text("notes"), tc.note) {
+				t.Errorf("reserved %q (%s) with notes %q, want %q with %q", got, row.Number(memory.NvidiaReserved).Gap, row.Text("notes"), tc.want, tc.note)
+			}
+			if doubtful := row.Memory.Mark == memory.Doubtful; doubtful != (tc.note != "") {
+				t.Errorf("mark %d with %q", row.Memory.Mark, row.Text("notes"))
+			}
+		})
+	}
+}
