@@ -15,7 +15,7 @@ type Process struct {
 	Forked     bool  // a copy of a running process, not a new interpreter
 	Started    time.Time
 	Written    time.Time
-	Complete   bool // written at the exit; otherwise the process was killed, or runs on
+	Complete   bool // written at the exit; otherwise the process was killed, or runs on, and its counters are lower bounds
 	Replaced   bool // the process became another program, which left a later record
 	Role       Role
 	Place      *Place // nil where nothing gave the process a rank
@@ -90,4 +90,7 @@ type Trainer struct {
 	Final  metric.Set   // the exact final metrics; empty where training did not end
 	Log    []metric.Set // the log history, an entry each
 	Count  int          // how many Trainers the process made; the figures are of the last that trained
+
+	TrainBegin time.Time // when the last training called on_train_begin, by the host's clock; zero where it is not known
+	TrainEnd   time.Time // when it called on_train_end; zero where it is not known, as of a training that did not end
 }

@@ -348,6 +348,9 @@ func TestEachRankOfATrainerLeavesItsRecord(t *testing.T) {
 		}
 		checkTrainer(t, ranks, dir)
 		for i, p := range ranks {
+			if tr := p.Trainer; tr == nil || tr.TrainBegin.Before(p.Started) || !tr.TrainEnd.After(tr.TrainBegin) || tr.TrainEnd.After(p.Written) {
+				t.Errorf("%v: rank %d ran from %v to %v, and its training %+v", launcher, i, p.Started, p.Written, tr)
+			}
 			if len(launcher) > 0 && (p.Place == nil || p.Place.Rank != i || p.Place.WorldSize != 2) {
 				t.Errorf("%v: rank %d has place %+v", launcher, i, p.Place)
 			}

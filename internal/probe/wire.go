@@ -60,6 +60,8 @@ type wireTrainer struct {
 	Stages figures   `json:"stages"`
 	Final  figures   `json:"final"`
 	Log    []figures `json:"log_history"`
+	Begin  int64     `json:"train_begin_ns"`
+	End    int64     `json:"train_end_ns"`
 }
 
 // parse reads one record. It refuses what no probe of this version has written.
@@ -140,11 +142,22 @@ func (w wirePlace) place() *Place {
 }
 
 func (w wireTrainer) trainer() *Trainer {
-	t := &Trainer{Stages: metric.Set(w.Stages), Final: metric.Set(w.Final), Source: w.Source, Count: w.Count}
+	t := &Trainer{
+		Stages: metric.Set(w.Stages), Final: metric.Set(w.Final), Source: w.Source, Count: w.Count,
+		TrainBegin: moment(w.Begin), TrainEnd: moment(w.End),
+	}
 	for _, entry := range w.Log {
 		t.Log = append(t.Log, metric.Set(entry))
 	}
 	return t
+}
+
+// moment is the time of so many nanoseconds; the zero time where there are none.
+func moment(ns int64) time.Time {
+	if ns <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }
 
 // spelled returns a number or a text as it reads, and nothing for null.

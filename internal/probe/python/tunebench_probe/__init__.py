@@ -1,7 +1,7 @@
 """Notes what a Python process knows about itself, for tunebench.
 
-At the start it leaves a small file, so that a process which is killed leaves what was
-known; at the exit the whole. It imports nothing that Python has not loaded by then,
+At the start it leaves a small file, which is refreshed while CUDA runs, so that a process
+which is killed leaves what was known; at the exit the whole. It imports nothing that Python has not loaded by then,
 prints nothing, touches no signal, and never starts CUDA: what it knows about torch and
 the Trainer it reads once they are there (parts torch_part and trainer_part).
 """
@@ -26,6 +26,7 @@ def torch_loaded(process):
 
     process.memory = torch_part.Memory(sys.modules["torch._C"])
     process.memory.watch_resets()
+    process.memory.watch_start(process.keep_fresh)
     process.parts.append(process.memory.describe)
     process.write()
 
@@ -36,6 +37,7 @@ def tracker_loaded(process, module):
 
 def state_loaded(process, module):
     trainer(process).watch_states(module.TrainerState)
+    trainer(process).watch_training(module.CallbackHandler)
 
 
 def trainer(process):

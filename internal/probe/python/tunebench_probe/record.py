@@ -9,6 +9,8 @@ import time
 from . import files
 
 FORMAT = 1
+PACE = 2.0  # seconds between two refreshed records
+SHARE = 500  # a refresh takes at most one in so many seconds
 PLACES = {"rank": "RANK", "local_rank": "LOCAL_RANK", "world_size": "WORLD_SIZE"}
 SEEN = (
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
@@ -36,12 +38,16 @@ class Record:
         self.started = time.time_ns()
         self.name = "process_%d_%d.json" % (self.pid, self.started)
         self.exit = None
+        self.done = False  # the last record is written
+        self.fresh = False  # a thread refreshes the record
+        self.lock = _thread.RLock()  # a signal's handler may come in while its own thread writes
 
     def watch(self):
         atexit.register(self.write, True)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.forked_off)
         self.watch_exit()
+        self.watch_hard_exit()
 
     def forked_off(self):
         # A fork has its parent's counters but none of its memory on a device.
@@ -62,10 +68,45 @@ class Record:
         exit.__doc__ = original.__doc__
         sys.exit = exit
 
+    def watch_hard_exit(self):
+        """Leaves the record ahead of os._exit, which ends the process without atexit."""
+        original = os._exit
+
+        def _exit(status):
+            # A fork that has nothing of its own on a device is a helper, of which there are many.
+            if not self.forked or self.memory is not None and self.memory.started():
+                self.exit = status
+                self.write(True)
+            original(status)
+
+        _exit.__doc__ = original.__doc__
+        os._exit = _exit
+
+    def keep_fresh(self):
+        """Has a thread leave the record now and then: a process that is killed leaves its last one.
+
+        It reads what the program's own threads have counted, and waits for no device. It is
+        started with CUDA, which makes threads of its own, so no other process gets a first one.
+        """
+        if not self.fresh:
+            self.fresh = True
+            _thread.start_new_thread(self.refresh, ())
+
+    def refresh(self):
+        pause = PACE
+        while not self.done:
+            time.sleep(pause)
+            began = time.perf_counter()
+            self.write()
+            pause = max(PACE, SHARE * (time.perf_counter() - began))
+
     def write(self, complete=False):
-        """Leaves the record as known now. It never raises."""
+        """Leaves the record as known now; none comes after the complete one. It never raises."""
         try:
-            files.replace(self.folder, self.name, files.encode(self.describe(complete)))
+            with self.lock:
+                if complete or not self.done:
+                    self.done = self.done or complete
+                    files.replace(self.folder, self.name, files.encode(self.describe(complete)))
         except Exception:
             pass
 

@@ -33,6 +33,10 @@ class Memory:
         for name in TOTAL_RESETS:
             before(self.native, name, self.keep_totals)
 
+    def watch_start(self, act):
+        """Has act called when the program starts CUDA."""
+        before(self.native, "_cuda_init", act)
+
     def keep_peaks(self, device):
         if not self.started():
             return
@@ -119,7 +123,7 @@ def totals(stats):
 
 
 def before(module, name, note):
-    """Has note(device) called ahead of each call of a function."""
+    """Has note called ahead of each call of a function, with the call's own arguments."""
     original = getattr(module, name, None)
     if original is None:
         return

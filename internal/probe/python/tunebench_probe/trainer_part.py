@@ -8,6 +8,7 @@ one slow; where it is on, its own figures are read at the end.
 
 import functools
 import sys
+import time
 
 from . import stage
 
@@ -19,6 +20,7 @@ class Watch:
         self.process = process
         self.trackers = []
         self.states = []
+        self.training = {}  # when the last training began, and when it ended
 
     def watch_trackers(self, kind):
         quiet = quiet_tracker(kind, self)
@@ -33,6 +35,17 @@ class Watch:
 
     def watch_states(self, kind):
         after_init(kind, lambda state: keep(self.states, state))
+
+    def watch_training(self, kind):
+        ahead(kind, "on_train_begin", self.training_begins)
+        ahead(kind, "on_train_end", self.training_ends)
+
+    def training_begins(self):
+        self.training = {"train_begin_ns": time.time_ns()}
+        self.process.write()
+
+    def training_ends(self):
+        self.training = {**self.training, "train_end_ns": time.time_ns()}
 
     def begin(self, tracker, name):
         """A stage begins; one within another is none, as for the real tracker."""
@@ -60,7 +73,7 @@ class Watch:
     def describe(self, data):
         if not self.trackers and not self.states:
             return
-        facts = {"trainers": len(self.trackers), "log_history": self.history()}
+        facts = {"trainers": len(self.trackers), "log_history": self.history(), **self.training}
         facts["final"] = final(facts["log_history"])
         data["trainer"] = facts
         tracker = self.tracker()
@@ -120,6 +133,21 @@ def after_init(kind, act):
             pass
 
     kind.__init__ = __init__
+
+
+def ahead(kind, name, act):
+    """Has act called ahead of each call of a method."""
+    original = getattr(kind, name)
+
+    @functools.wraps(original)
+    def noted(*args, **kwargs):
+        try:
+            act()
+        except Exception:  # the training must not see it
+            pass
+        return original(*args, **kwargs)
+
+    setattr(kind, name, noted)
 
 
 def keep(items, item):

@@ -2,7 +2,7 @@
 
 __version__ = "5.17.0+stub"
 
-from .trainer_callback import TrainerState  # noqa: E402
+from .trainer_callback import CallbackHandler, TrainerState  # noqa: E402
 from .trainer_utils import TrainerMemoryTracker  # noqa: E402
 
 
@@ -16,6 +16,7 @@ class Trainer:
     def train(self, steps):
         self.tracker.start()
         self.state = TrainerState([])
+        assert CallbackHandler().on_train_begin() == "begun"
         steps()
         return self._finalize_training()
 
@@ -23,4 +24,5 @@ class Trainer:
         metrics = {"train_loss": 0.5, "train_runtime": 1.25}
         self.tracker.stop_and_update_metrics(metrics)
         self.state.log_history.append({**metrics, "step": 1})
+        assert CallbackHandler().on_train_end() == "ended"
         return metrics

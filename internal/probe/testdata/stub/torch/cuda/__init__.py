@@ -1,3 +1,5 @@
+import torch._C
+
 from .memory import *  # noqa: F403 - as torch does
 
 _started = False
@@ -5,6 +7,7 @@ _started = False
 
 def start():
     global _started
+    torch._C._cuda_init()
     _started = True
 
 
