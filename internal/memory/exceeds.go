@@ -19,6 +19,12 @@ type TorchUse struct {
 	Allocated metric.Value
 	Reserved  metric.Value // Allocated with what torch keeps for later
 	Exception string       // what ended the process; empty where nothing did
+	Partial   bool         // the process did not reach its exit: what it held is known until some time before
+}
+
+// partial is why what a use says is a lower bound.
+func (u TorchUse) partial() string {
+	return u.Label + " did not reach its exit, so what torch counted in it is a lower bound"
 }
 
 // Assign returns for each device the uses on it, and what a reader should know of that.
@@ -86,10 +92,18 @@ func (f *NvidiaFigures) Exceed(devices []device.Watched, uses [][]TorchUse) {
 			f.note(i, Doubtful, fmt.Sprintf("%s never grew while torch held memory on it: the log may be of another device", d.label()))
 		case d.Reserved.Number < peak:
 			f.note(i, Doubtful, fmt.Sprintf(
-				"%s grew by %.0f MiB as sampled, but torch reserved up to %.0f MiB in %s: the sampler missed at least %.0f MiB",
-				d.label(), d.Reserved.Number, peak, top.Label, peak-d.Reserved.Number))
+				"%s grew by %.0f MiB as sampled, but torch reserved %s %.0f MiB in %s: the sampler missed at least %.0f MiB",
+				d.label(), d.Reserved.Number, bound(top.Partial), peak, top.Label, peak-d.Reserved.Number))
 		}
 	}
+}
+
+// bound says what torch's largest figure of a process is.
+func bound(partial bool) string {
+	if partial {
+		return "at least"
+	}
+	return "up to"
 }
 
 // find returns the place of a device, or -1.

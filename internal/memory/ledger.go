@@ -37,7 +37,9 @@ type Ledger struct {
 	Others  []device.ProcessUse // foreign processes at the peak
 	Doubts  []string
 	Remarks []string // what a reader may want to know and need not doubt
-	Mark    Mark
+	Mark    Mark     // of Used
+
+	AllocatedMark Mark // Doubtful where Allocated is a lower bound
 }
 
 // Share is the part of one process of the experiment.
@@ -50,6 +52,7 @@ type Share struct {
 	Slack     metric.Value // Reserved - Allocated
 	Context   metric.Value // Held - Reserved
 	Exception string       // what ended the process; empty where nothing did
+	Mark      Mark         // of Allocated and Reserved: Doubtful where they are lower bounds
 }
 
 // LedgerInput is what is known of one device.
@@ -99,7 +102,11 @@ func (l *Ledger) share(in LedgerInput, held holders) {
 	for _, u := range in.Torch {
 		s := Share{Label: u.Label, Rank: u.Rank, Allocated: u.Allocated, Reserved: u.Reserved, Exception: u.Exception}
 		s.Held = held.of(u.PIDs, claimed)
-		s.Slack = minus(u.Reserved, u.Allocated)
+		if u.Partial {
+			s.Mark, l.AllocatedMark = Doubtful, Doubtful
+			l.remark(u.partial())
+		}
+		s.Slack = u.slack()
 		s.Context = l.context(s, held, len(in.Torch) == 1)
 		l.Shares = append(l.Shares, s)
 	}
@@ -122,12 +129,15 @@ func (l *Ledger) share(in LedgerInput, held holders) {
 // peak is not the moment of torch's own.
 func (l *Ledger) context(s Share, held holders, alone bool) metric.Value {
 	v := minus(s.Held, s.Reserved)
-	if !v.Known() || v.Number >= 0 {
+	switch {
+	case v.Known() && v.Number >= 0 && !s.Slack.Known():
+		return s.Slack // what torch reserved is no more certain than its slack
+	case !v.Known() || v.Number >= 0:
 		return v
 	}
 	missed := inMiBText(-v.Number)
-	reason := fmt.Sprintf("%s: torch reserved up to %s, and the process held %s at the sampled peak of %s",
-		s.Label, inMiBText(s.Reserved.Number), inMiBText(s.Held.Number), labelOf(l.Index, l.UUID))
+	reason := fmt.Sprintf("%s: torch reserved %s %s, and the process held %s at the sampled peak of %s",
+		s.Label, bound(s.Mark == Doubtful), inMiBText(s.Reserved.Number), inMiBText(s.Held.Number), labelOf(l.Index, l.UUID))
 	switch {
 	case alone && len(held.foreign) == 0:
 		l.note(Doubtful, reason+": the sampler missed at least "+missed)
@@ -214,9 +224,18 @@ func torchSums(in LedgerInput) (allocated, slack metric.Value) {
 	}
 	allocated, slack = metric.Of(0), metric.Of(0)
 	for _, u := range in.Torch {
-		allocated, slack = plus(allocated, u.Allocated), plus(slack, minus(u.Reserved, u.Allocated))
+		allocated, slack = plus(allocated, u.Allocated), plus(slack, u.slack())
 	}
 	return allocated, slack
+}
+
+// slack is what torch had reserved and not allocated. Of two lower bounds the difference
+// bounds nothing.
+func (u TorchUse) slack() metric.Value {
+	if u.Partial {
+		return metric.Missing(u.partial())
+	}
+	return minus(u.Reserved, u.Allocated)
 }
 
 // minus and plus keep the first gap.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,49 @@ func TestTheLedgerSplitsAPeakAmongItsHolders(t *testing.T) {
 				t.Errorf("mark %d with %q, want %d with %q", l.Mark, l.Doubts, tc.mark, tc.doubt)
 			}
 			checkSum(t, l)
+		})
+	}
+}
+
+func TestCountersOfAProcessThatWasKilledAreLowerBounds(t *testing.T) {
+	t.Parallel()
+	killed := func(u TorchUse) TorchUse { u.Partial = true; return u }
+	w := peaked(0, 21875, process(7, 21866))
+	two := peaked(0, 3510, process(7, 1700), process(8, 1800))
+	const why = "gap: rank 0 did not reach its exit"
+	for name, tc := range map[string]struct {
+		watched device.Watched
+		torch   []TorchUse
+		want    []string // allocated, slack, context, unexplained and beyond torch, in MiB
+		marks   []Mark   // of allocated, and of each share
+		doubt   string
+	}{
+		"one that reached its exit": {w, []TorchUse{rank(0, 7, 19210, 21108)}, []string{"19210", "1898", "758", "9", "767"}, []Mark{Sure, Sure}, ""},
+		"the only one":              {w, []TorchUse{killed(rank(0, 7, 9000, 9500))}, []string{"9000", why, why, "9", why}, []Mark{Doubtful, Doubtful}, ""},
+		"one of two": {two, []TorchUse{killed(rank(0, 7, 900, 1000)), rank(1, 8, 1000, 1100)},
+			[]string{"1900", why, why, "10", why}, []Mark{Doubtful, Doubtful, Sure}, ""},
+		"a lower bound above what was sampled": {peaked(0, 9009, process(7, 9000)), []TorchUse{killed(rank(0, 7, 9000, 9500))},
+			[]string{"9000", why, why, "9", why}, []Mark{Doubtful, Doubtful}, "torch reserved at least 9500 MiB, and the process held 9000 MiB at the sampled peak of device 0: the sampler missed at least 500 MiB"},
+		"hidden pids": {peaked(0, 21875), []TorchUse{killed(rank(0, 7, 9000, 9500))},
+			[]string{"9000", why, "gap: lists no process", "gap: lists no process", why}, []Mark{Doubtful, Doubtful}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := NewLedger(LedgerInput{Watched: tc.watched, Torch: tc.torch, Family: []int{7, 8}})
+			got := []metric.Value{l.Allocated, l.Slack, l.Context, l.Unexplained, l.BeyondTorch}
+			for i, what := range []string{"allocated", "slack", "context", "unexplained", "beyond torch"} {
+				same(t, what, scaled(got[i]), tc.want[i])
+			}
+			marks := []Mark{l.AllocatedMark}
+			for _, s := range l.Shares {
+				marks = append(marks, s.Mark)
+			}
+			if !slices.Equal(marks, tc.marks) || (l.Mark == Doubtful) != (tc.doubt != "") || !strings.Contains(strings.Join(l.Doubts, "\n"), tc.doubt) {
+				t.Errorf("marks %v and %d of used with %q, want %v with %q", marks, l.Mark, l.Doubts, tc.marks, tc.doubt)
+			}
+			if said := slices.Contains(l.Remarks, "rank 0 did not reach its exit, so what torch counted in it is a lower bound"); said != tc.torch[0].Partial {
+				t.Errorf("remarks %q", l.Remarks)
+			}
 		})
 	}
 }

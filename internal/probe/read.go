@@ -117,6 +117,27 @@ func (r *Report) note(files int) {
 	}
 }
 
+// Unsure says of which ranks it is not known what they held at most, and why.
+func (r Report) Unsure() []string {
+	var out []string
+	ranks := r.Ranks()
+	for _, p := range ranks {
+		if !p.Complete {
+			out = append(out, p.Label()+" did not reach its exit")
+			continue
+		}
+		for _, d := range p.Devices {
+			if !d.ReservedPeak.Known() {
+				out = append(out, fmt.Sprintf("%s: %s", p.Label(), d.ReservedPeak.Gap))
+			}
+		}
+	}
+	if missing := absent(ranks); len(missing) > 0 {
+		out = append(out, fmt.Sprintf("no record of rank %v", missing))
+	}
+	return out
+}
+
 // absent returns the ranks, of as many as each rank says there are, that left nothing.
 // A count beyond any cluster is damage and is not believed.
 func absent(ranks []Process) []int {

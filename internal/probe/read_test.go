@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
@@ -198,6 +199,54 @@ func TestDevicesWithoutAUUIDAreNotTakenForOne(t *testing.T) {
 	r := read(t, left(20, 10, "x", rank(0, 2)+onDevice("", "100")), left(21, 10, "x", rank(1, 2)+onDevice("", "300")))
 	if uses := r.PerDevice(); len(uses) != 2 {
 		t.Errorf("devices = %+v, want two: index 0 of two processes may be two devices", uses)
+	}
+}
+
+func TestRanksOfWhichNotAllIsKnownAreNamed(t *testing.T) {
+	t.Parallel()
+	killed := func(record string) string {
+		return strings.Replace(record, `"complete": true`, `"complete": false`, 1)
+	}
+	zero, one := left(20, 10, "x", rank(0, 2)+onDevice("GPU-a", "100")), left(21, 10, "x", rank(1, 2)+onDevice("GPU-a", "300"))
+	for name, tc := range map[string]struct {
+		records, want []string
+	}{
+		"both are whole":             {[]string{zero, one}, nil},
+		"one was killed":             {[]string{killed(zero), one}, []string{"rank 0 (pid 20) did not reach its exit"}},
+		"one left nothing":           {[]string{one}, []string{"no record of rank [0]"}},
+		"one was killed early":       {[]string{zero, killed(left(21, 10, "x", rank(1, 2)+torch))}, []string{"rank 1 (pid 21) did not reach its exit"}},
+		"torch did not say":          {[]string{zero, left(21, 10, "x", rank(1, 2)+onDevice("GPU-a", "{\"gap\": \"no\"}"))}, []string{"rank 1 (pid 21): no"}},
+		"a helper that was killed":   {[]string{zero, one, killed(left(22, 20, "x", rank(0, 2)+torch))}, nil},
+		"a program that was not one": {[]string{zero, one, killed(left(9, 1, "sh", ""))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, read(t, tc.records...).Unsure()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheTimesOfTrainingAreZeroWhereTheyAreNotKnown(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1700000000, 5).UTC()
+	for name, tc := range map[string]struct {
+		keys       string
+		begin, end time.Time
+	}{
+		"both":             {`"train_begin_ns": 1700000000000000005, "train_end_ns": 1700000000000000005`, at, at},
+		"one that runs on": {`"train_begin_ns": 1700000000000000005`, at, time.Time{}},
+		"an older record":  {`"trainers": 1`, time.Time{}, time.Time{}},
+		"none is 0":        {`"train_begin_ns": 0, "train_end_ns": -1`, time.Time{}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := read(t, left(10, 1, "x", torch+`, "trainer": {`+tc.keys+`}`)).Processes[0].Trainer
+			if !p.TrainBegin.Equal(tc.begin) || !p.TrainEnd.Equal(tc.end) {
+				t.Errorf("from %v to %v, want %v and %v", p.TrainBegin, p.TrainEnd, tc.begin, tc.end)
+			}
+		})
 	}
 }
 

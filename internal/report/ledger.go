@@ -31,8 +31,8 @@ const ledgerText = "used at the peak = base (before the start) + torch's alloc a
 // ledgerLines are the lines of one device: its own, and one for each process where there
 // are several.
 func ledgerLines(l memory.Ledger) []ledgerLine {
-	cells := []string{l.Mark.String() + mebibytes(l.Used)}
-	for _, v := range []metric.Value{l.Baseline, l.Allocated, l.Slack, l.Context, l.Foreign, l.Unexplained} {
+	cells := []string{l.Mark.String() + mebibytes(l.Used), mebibytes(l.Baseline), marked(l.AllocatedMark, l.Allocated)}
+	for _, v := range []metric.Value{l.Slack, l.Context, l.Foreign, l.Unexplained} {
 		cells = append(cells, mebibytes(v))
 	}
 	out := []ledgerLine{{holder: deviceOf(l), cells: cells}}
@@ -41,10 +41,18 @@ func ledgerLines(l memory.Ledger) []ledgerLine {
 	}
 	for _, s := range l.Shares {
 		out = append(out, ledgerLine{holder: plain(s.Label), cells: []string{
-			mebibytes(s.Held), "", mebibytes(s.Allocated), mebibytes(s.Slack), mebibytes(s.Context), "", "",
+			mebibytes(s.Held), "", marked(s.Mark, s.Allocated), mebibytes(s.Slack), mebibytes(s.Context), "", "",
 		}})
 	}
 	return out
+}
+
+// marked is an amount behind its mark.
+func marked(m memory.Mark, v metric.Value) string {
+	if !v.Known() {
+		return mebibytes(v)
+	}
+	return m.String() + mebibytes(v)
 }
 
 // tells reports whether a ledger says more than how much the device held.

@@ -83,7 +83,7 @@ func uses(r probe.Report) []memory.TorchUse {
 		for _, d := range p.Devices {
 			u := memory.TorchUse{
 				Label: p.Label(), Rank: -1, PIDs: distinctPIDs(p), Index: d.Index, UUID: d.UUID,
-				Allocated: d.AllocatedPeak, Reserved: d.ReservedPeak,
+				Allocated: d.AllocatedPeak, Reserved: d.ReservedPeak, Partial: !p.Complete,
 			}
 			if p.Role == probe.RoleRank {
 				u.Rank = 0
@@ -175,6 +175,14 @@ func (r *Row) addReserved(p inside) {
 		rank = strconv.Itoa(top.Rank)
 	}
 	r.addText(Result, memory.TorchWorstRank, rank)
+	if why := p.report.Unsure(); reserved.Known() && len(why) > 0 {
+		text := "what torch reserved is a lower bound"
+		if rank != "" {
+			text += ", and rank " + rank + " is the worst of those known"
+		}
+		r.note("torch memory", text+": "+strings.Join(why, "; "))
+		r.TorchMark = memory.Doubtful
+	}
 }
 
 // ranks returns the uses of ranks; of all where no process is one.

@@ -100,6 +100,39 @@ func TestCellsOfTheProbe(t *testing.T) {
 	}
 }
 
+func TestTheWorstRankIsOfThoseKnown(t *testing.T) {
+	t.Parallel()
+	zero, one := rankRecord(0, 7, 60<<20, ""), rankRecord(1, 8, 70<<20, "")
+	killed := func(s string) string { return strings.Replace(s, `"complete": true`, `"complete": false`, 1) }
+	for name, tc := range map[string]struct {
+		records []string
+		note    string // empty: none
+	}{
+		"all are known":          {[]string{zero, one}, ""},
+		"the other was killed":   {[]string{killed(zero), one}, "rank 1 is the worst of those known: rank 0 (pid 7) did not reach its exit"},
+		"the worst was killed":   {[]string{zero, killed(one)}, "rank 1 is the worst of those known: rank 1 (pid 8) did not reach its exit"},
+		"the other left nothing": {[]string{one}, "rank 1 is the worst of those known: no record of rank [0]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for i, text := range tc.records {
+				files[fmt.Sprintf("probe/process_%d.json", i)] = text
+			}
+			row := probedRow(t, watchedRecord("stdout"), files)
+			if got := row.Text(memory.TorchWorstRank); got != "1" || row.Text(memory.TorchReserved) != "73400320" {
+				t.Errorf("rank %q with %q", got, row.Text(memory.TorchReserved))
+			}
+			if notes := row.Text("notes"); !strings.Contains(notes, tc.note) || (tc.note == "") == strings.Contains(notes, "those known") {
+				t.Errorf("notes %q, want %q", notes, tc.note)
+			}
+			if (row.TorchMark == memory.Doubtful) != (tc.note != "") {
+				t.Errorf("mark %d", row.TorchMark)
+			}
+		})
+	}
+}
+
 func TestTheLedgerOfARow(t *testing.T) {
 	t.Parallel()
 	row := probedRow(t, watchedRecord("stdout"), map[string]string{"probe/process_1.json": rankRecord(0, 7, 60<<20, "")})

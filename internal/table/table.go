@@ -55,7 +55,7 @@ type Row struct {
 
 	Memory    memory.NvidiaFigures // of the devices; without one where nothing was seen of them
 	Ledger    []memory.Ledger      // what each device held at its peak and who held it
-	TorchMark memory.Mark          // of torch's memory at the Trainer's stages
+	TorchMark memory.Mark          // of torch's memory: at the Trainer's stages, and of what it reserved
 	HostMark  memory.Mark          // of the host's memory
 }
 
