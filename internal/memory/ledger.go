@@ -74,6 +74,7 @@ func NewLedger(in LedgerInput) Ledger {
 		Used: peak.Used, Baseline: baselineOf(w),
 	}
 	l.Growth = minus(l.Used, l.Baseline)
+	l.remarkDriver(w)
 	list, listGap := l.processes(w)
 	held := tell(list, listGap, in)
 	l.share(in, held)

@@ -139,6 +139,33 @@ func TestCountersOfAProcessThatWasKilledAreLowerBounds(t *testing.T) {
 	}
 }
 
+func TestABaselineNamesWhatTheDriverReserves(t *testing.T) {
+	t.Parallel()
+	of := func(source string, reserved metric.Value) device.Watched {
+		return like(peaked(615, 10855, process(7, 10240)), func(w *device.Watched) { w.Source, w.Reserved = source, reserved })
+	}
+	unknown := metric.Missing("NVML's first memory call does not say")
+	unread := like(of(device.FromNVMLv1, unknown), func(w *device.Watched) { w.Baseline.Used = metric.Missing("[N/A]") })
+	for name, tc := range map[string]struct {
+		w    device.Watched
+		want string // empty: no remark
+	}{
+		"B12 v1, and the part is known":     {of(device.FromNVMLv1, mibValue(615)), "615 MiB of the baseline of device 0 are reserved by the driver, which nvml-v1 counts as used"},
+		"B12 v1 alone":                      {of(device.FromNVMLv1, unknown), "the baseline of device 0 includes what the driver reserves, which nvml-v1 counts as used without saying how much"},
+		"B12 v2 does not count it":          {of(device.FromNVMLv2, mibValue(615)), ""},
+		"B12 a sum of processes has none":   {of(device.FromProcesses, unknown), ""},
+		"B12 v1, and no baseline was taken": {unread, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := NewLedger(LedgerInput{Watched: tc.w, Family: []int{7}})
+			if text := strings.Join(l.Remarks, "\n"); !strings.Contains(text, tc.want) || (tc.want == "") != (text == "") || l.Mark != Sure {
+				t.Errorf("mark %d, remarks %q, want %q", l.Mark, text, tc.want)
+			}
+		})
+	}
+}
+
 // checkSum holds the ledger to its own definition.
 func checkSum(t *testing.T, l Ledger) {
 	t.Helper()

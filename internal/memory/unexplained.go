@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 
+	"tunebench/internal/device"
 	"tunebench/internal/metric"
 	"tunebench/internal/unit"
 )
@@ -56,4 +57,18 @@ func unclaimed(growth metric.Value, torch []TorchUse) bool {
 		}
 	}
 	return rest > float64(spare)
+}
+
+// remarkDriver says that a baseline holds what the driver keeps for itself, which NVML's
+// first memory call counts as used.
+func (l *Ledger) remarkDriver(w device.Watched) {
+	label := labelOf(l.Index, l.UUID)
+	switch {
+	case w.Source != device.FromNVMLv1 || !l.Baseline.Known():
+	case w.Reserved.Known():
+		l.remark(fmt.Sprintf("%s of the baseline of %s are reserved by the driver, which %s counts as used",
+			inMiBText(w.Reserved.Number), label, w.Source))
+	default:
+		l.remark(fmt.Sprintf("the baseline of %s includes what the driver reserves, which %s counts as used without saying how much it is", label, w.Source))
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
