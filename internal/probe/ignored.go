@@ -20,6 +20,16 @@ func Ignored(argv []string) string {
 	return ""
 }
 
+// IgnoredBy says the same of a process that runs, by its own command. Only what bears an
+// interpreter's name is one: a shell that is told to start Python is none, the Python that
+// it starts is a process of its own.
+func IgnoredBy(argv []string) string {
+	if len(argv) == 0 || !interpreter().MatchString(filepath.Base(argv[0])) {
+		return ""
+	}
+	return ignored(argv[0], argv[1:])
+}
+
 func interpreter() *regexp.Regexp {
 	return regexp.MustCompile(`^(python|pypy)([23](\.[0-9]+)?t?)?(\.exe)?$`)
 }

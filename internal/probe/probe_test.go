@@ -90,3 +90,28 @@ func TestAnInterpreterThatIgnoresThePathIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAnInterpreterItselfIsNoticedAsOne(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		argv []string
+		want string
+	}{
+		"the interpreter":                      {[]string{"/usr/bin/python3", "-E", "train.py"}, "/usr/bin/python3 is started with -E"},
+		"behind a first line of a script":      {[]string{"/usr/bin/python3.11", "-I", "/usr/bin/tool"}, "-I"},
+		"one that is asked for no site":        {[]string{"python", "-uS", "-c", "pass"}, "-S"},
+		"a shell with a command":               {[]string{"sh", "-c", "python -E train.py"}, ""},
+		"a shell whose command ends in python": {[]string{"sh", "-c", "exec /usr/bin/python", "-E"}, ""},
+		"a shell with words of its own":        {[]string{"sh", "-c", "\"$@\"", "sh", "python", "-E", "train.py"}, ""},
+		"a wrapper":                            {[]string{"env", "python", "-E", "train.py"}, ""},
+		"an interpreter with the probe":        {[]string{"python", "train.py", "-E"}, ""},
+		"nothing":                              {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := probe.IgnoredBy(c.argv); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+				t.Errorf("%q, want a sentence with %q", got, c.want)
+			}
+		})
+	}
+}

@@ -191,6 +191,7 @@ func measured(ctx context.Context, rec *record.Record, c command, at place, devi
 	before, cgroupErr := host.CgroupOOMKills()
 	ending, seen := run(ctx, e, c, at, devices, o)
 	rec.Host, rec.FamilyPIDs, rec.StartFailure = seen.host, seen.pids, seen.failure
+	noteIgnored(rec.Probe, seen.ignored)
 	if after, err := host.CgroupOOMKills(); err == nil && cgroupErr == nil {
 		ending.OOMKills = max(0, after-before)
 	}

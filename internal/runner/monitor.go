@@ -37,6 +37,8 @@ type seen struct {
 	host record.Host
 	pids []int // of every process of the family, ascending
 
+	ignored []string // why the probe is not in some of them
+
 	failure string // to start, as record.StartFailure has it
 }
 
@@ -65,7 +67,7 @@ func run(ctx context.Context, e experiment.Experiment, c command, at place, devi
 	if c.started != nil {
 		c.started()
 	}
-	m := &monitor{experiment: e, at: at, options: o, devices: devices, cancel: cancel, started: time.Now(), adopt: process.Adopt, tellGuard: c.tellGuard, pids: map[int]bool{process.PID(): true}}
+	m := &monitor{experiment: e, at: at, options: o, devices: devices, cancel: cancel, started: time.Now(), adopt: process.Adopt, tellGuard: c.tellGuard, pids: map[int]bool{process.PID(): true}, pythons: newPythons(host.Argv)}
 	hosts, err := sampler.StartHost(context.WithoutCancel(ctx), sampler.HostOptions{
 		Source:   host.Source{Root: process.PID(), Token: c.token},
 		Interval: notes.Interval, File: filepath.Join(e.Dir, HostLog), OnSample: m.hostSample,
@@ -77,7 +79,7 @@ func run(ctx context.Context, e experiment.Experiment, c command, at place, devi
 	ending := process.Finish(ctx, o.hurry())
 	stopLooking()
 	finishHost(hosts, process, &notes)
-	return ending, seen{host: notes, pids: slices.Sorted(maps.Keys(m.pids))}
+	return ending, seen{host: notes, pids: slices.Sorted(maps.Keys(m.pids)), ignored: m.pythons.notes}
 }
 
 // minHostInterval bounds the rate of host samples, whatever the devices' rate: /proc is
@@ -119,7 +121,9 @@ type monitor struct {
 	adopt     func([]int) []int // has processes ended with the family; returns those that are new
 	tellGuard func([]int)
 
-	pids  map[int]bool // every process of the family that was seen; the sampler's alone until it has ended
+	pids    map[int]bool // every process of the family that was seen; the sampler's alone until it has ended
+	pythons *pythons     // the sampler's alone, too
+
 	mu    sync.Mutex
 	host  *unit.Bytes // PSS of the family, else RSS; nil: not known
 	moved movement
@@ -131,6 +135,7 @@ func (m *monitor) hostSample(s sampler.HostSample) {
 		m.pids[pid] = true
 	}
 	m.tellGuard(m.adopt(s.PIDs))
+	m.pythons.look(s.PIDs)
 	used := s.PSS
 	if !used.Known() {
 		used = s.RSS // at least the PSS: shared pages count for each process

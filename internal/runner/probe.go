@@ -38,3 +38,15 @@ func installProbe(e experiment.Experiment, argv, env []string) ([]string, *recor
 	}
 	return env, p
 }
+
+// noteIgnored adds why the probe was not in processes that ran; nil: it was off.
+func noteIgnored(p *record.Probe, why []string) {
+	if p == nil {
+		return
+	}
+	for _, text := range why {
+		if !slices.Contains(p.Notes, text) {
+			p.Notes = append(p.Notes, text)
+		}
+	}
+}

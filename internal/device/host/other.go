@@ -16,5 +16,8 @@ func FamilyPIDs(string) ([]int, error) { return nil, errNotLinux }
 // CgroupOOMKills needs Linux.
 func CgroupOOMKills() (int, error) { return 0, errNotLinux }
 
+// Argv needs Linux.
+func Argv(int) []string { return nil }
+
 // StartTime needs Linux.
 func StartTime(int) (uint64, bool) { return 0, false }

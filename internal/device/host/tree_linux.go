@@ -131,6 +131,23 @@ func carries(root string, pid int, token string) bool {
 	return err == nil && slices.Contains(environ, FamilyVariable+"="+token)
 }
 
+// Argv returns what a process was started with; nothing for one that has ended.
+func Argv(pid int) []string {
+	fs, err := procfs.NewFS(procRoot)
+	if err != nil {
+		return nil
+	}
+	p, err := fs.Proc(pid)
+	if err != nil {
+		return nil
+	}
+	argv, err := p.CmdLine()
+	if err != nil {
+		return nil
+	}
+	return argv
+}
+
 // StartTime returns when a process started, in clock ticks since the boot: with its
 // number it names one process for good. ok is false for a process that has ended.
 func StartTime(pid int) (ticks uint64, ok bool) {
