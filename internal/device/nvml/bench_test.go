@@ -10,11 +10,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ebitengine/purego"
 )
 
+// goalAt1ms is the share of one core, in %, below which sampling the memory of eight
+// devices at 1 ms is to stay.
+const goalAt1ms = 6
+
 // BenchmarkSampling runs the real child over eight devices whose calls take 5 us each
-// and prints what share of one core it uses, and what that is beyond the driver's own
-// time, for each interval in one run.
+// and prints, for each interval in one run: what share of one core it uses and may use,
+// what that is to the driver's own time, and to a loop in C that does nothing but sleep and
+// make the calls for memory, which shows how busy the machine itself is (x-floor).
 //
 //	go test ./internal/device/nvml -run XXX -bench Sampling -benchtime 3s
 func BenchmarkSampling(b *testing.B) {
@@ -35,14 +42,33 @@ func BenchmarkSampling(b *testing.B) {
 			used, took := childCPU(b, l.PID())-cpu, time.Since(wall)
 			end := l.Stop(5 * time.Second)
 			samples := int(took / end.Achieved)
+			perSample := float64(used.Microseconds()) / float64(samples)
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(100*used.Seconds()/took.Seconds(), "%core")
-			b.ReportMetric(float64(used.Microseconds())/float64(samples), "us/sample")
+			if interval == time.Millisecond {
+				b.ReportMetric(goalAt1ms, "%core-goal")
+			}
+			b.ReportMetric(perSample, "us/sample")
+			b.ReportMetric(perSample/floor(b, devices, delay, interval), "x-floor")
 			b.ReportMetric(used.Seconds()/float64(samples)/(devices*delay).Seconds(), "x-driver-time")
 			b.ReportMetric(float64(end.Achieved.Microseconds())/float64(interval.Microseconds()), "x-interval")
 			b.ReportMetric(100*float64(end.Lost)/float64(end.Samples+end.Lost), "%lost")
 		})
 	}
+}
+
+// floor returns the microseconds of processor time for a sample in C.
+func floor(b *testing.B, devices int, delay, interval time.Duration) float64 {
+	b.Helper()
+	so, err := purego.Dlopen(fake(b), purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var loop func(devices, delayUS, intervalUS, samples int32) int64
+	purego.RegisterLibFunc(&loop, so, "fake_floor")
+	samples := max(20, int32(time.Second/interval))
+	ns := loop(int32(devices), int32(delay.Microseconds()), int32(interval.Microseconds()), samples)
+	return float64(ns) / 1000 / float64(samples)
 }
 
 // childCPU sums the time on a processor of all threads of a process, which the kernel
