@@ -129,9 +129,10 @@ type field struct {
 }
 
 // parseFields reads a JSON object in the order of its keys; of two equal keys the
-// last value stays, as in Python.
+// last value stays, as in Python. Bytes that are no UTF-8 are replaced first: a value that
+// is kept as it is spelled would keep them.
 func parseFields(data []byte) ([]field, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder := json.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(data, []byte("\ufffd"))))
 	if token, err := decoder.Token(); err != nil {
 		return nil, notWhole(err)
 	} else if token != json.Delim('{') {

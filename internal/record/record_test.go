@@ -449,6 +449,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(ours)
 	for _, seed := range []string{
+		"{\"error_messages\": [\"no \xec UTF-8\", {}]}", "{\"a\": {\"\xff\": 1}, \"b\": [\"\xc3\", 2]}", "{\"num_gpus\": \"\xf0\x9f\", \"\xfe\": true}",
 		`{"r": "16", "num_gpus": 2, "train_runtime": 7.25, "train_loss": NaN, "x": -Infinity}`,
 		`{"error_messages": ["CUDA out of memory"], "a": [1, {"b": null}], "c": true, "\ud800": "\ud800"}`,
 		`{"train_loss": 1e999, "train_loss": -0.0, "status": "x", "tunebench ": {}}`,
