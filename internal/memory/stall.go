@@ -21,14 +21,18 @@ func (r *rhythm) add(at time.Time) {
 	step := at.Sub(r.last)
 	known := !at.IsZero() && !r.last.IsZero() && step > 0
 	r.last = at
-	if !known {
+	if !known || step > longestStep {
 		return
 	}
 	if r.steps++; step > r.gap {
 		r.gap, r.gapAt = step, at.Add(-step)
 	}
-	r.span += step
+	r.span = min(r.span+step, 100*longestStep)
 }
+
+// longestStep is the longest step that is one: beyond it a clock was set, or the log is
+// damaged.
+const longestStep = 366 * 24 * time.Hour
 
 // usual is the mean step, the longest of several aside; 0 where it is not known.
 func (r rhythm) usual() time.Duration {
@@ -52,7 +56,7 @@ func (r rhythm) silence(run time.Duration) (within, ends time.Duration) {
 // isStall tells a silence that a peak may hide in from an uneven pace. Against a pace that
 // is not known nothing is told.
 func isStall(silence, interval time.Duration) bool {
-	return interval > 0 && silence >= longGap && silence >= 10*interval
+	return interval > 0 && silence >= longGap && silence/10 >= interval
 }
 
 // noteStalls makes a device's peak doubtful where its log is silent for long. The logger's

@@ -152,3 +152,25 @@ func TestRowsOnChangeAreNoSamples(t *testing.T) {
 		})
 	}
 }
+
+func FuzzNvidia(f *testing.F) {
+	f.Add(rowsAt(0, 1, 2, 60), int64(time.Minute), int64(time.Second), 0)
+	f.Add(header+"0001/01/01 00:00:00.000, X, 0, 1 MiB\n9999/01/01 00:00:00.000, X, 0, 2 MiB\n", int64(1), int64(1<<62), 5)
+	f.Add("Failed to initialize NVML\n"+header, int64(-1), int64(-1), -1)
+	f.Fuzz(func(t *testing.T, text string, run, interval int64, taken int) {
+		got := Nvidia(strings.NewReader(text), NvidiaOptions{
+			Duration: time.Duration(run), Interval: time.Duration(interval), Taken: map[int]int{0: taken},
+		})
+		if s := got.Sampling; s.Lost < 0 || s.LargestGap < 0 || s.Achieved < 0 || s.Samples < 0 {
+			t.Errorf("sampling %+v of %q", s, text)
+		}
+		if len(got.Devices) == 0 && got.Reserved.Known() {
+			t.Errorf("a figure without a device: %v", got.Reserved)
+		}
+		for _, d := range got.Devices {
+			if d.Reserved.Known() && (d.Reserved.Number < 0 || d.Samples < 2) || d.Mark != Sure && len(d.Notes) == 0 {
+				t.Errorf("device %+v of %q", d, text)
+			}
+		}
+	})
+}
