@@ -115,3 +115,16 @@ func TestOnlyAnInterpreterItselfIsNoticedAsOne(t *testing.T) {
 		})
 	}
 }
+
+func FuzzIgnoredBy(f *testing.F) {
+	f.Add("python\x00-E\x00x")
+	f.Add("/usr/bin/python3.12\x00-uBI\x00-W\x00ignore\x00--\x00-c")
+	f.Add("sh\x00-c\x00python -E")
+	f.Fuzz(func(t *testing.T, cmdline string) {
+		argv := strings.Split(cmdline, "\x00")
+		got := probe.IgnoredBy(argv)
+		if got != "" && (!strings.HasPrefix(got, argv[0]+" is started with -") || probe.Ignored(argv) != got) {
+			t.Errorf("%q of %q", got, argv)
+		}
+	})
+}
