@@ -24,6 +24,16 @@ type deviceWatch struct {
 	log   deviceLog
 	file  string
 	watch *record.Watch
+	of    string // what is watched, in a sentence
+}
+
+// familyName is what an experiment is called in a sentence: of any command it is no
+// experiment.
+func familyName(e experiment.Experiment) string {
+	if e.Trainer == Any {
+		return "command"
+	}
+	return "experiment"
 }
 
 func gpuLog(e experiment.Experiment) string { return filepath.Join(e.Dir, GPULogName) }
@@ -32,7 +42,7 @@ func gpuLog(e experiment.Experiment) string { return filepath.Join(e.Dir, GPULog
 // before the trainer starts. The error is that the experiment must not start: its devices
 // are busy, or the run was interrupted.
 func watchDevices(ctx context.Context, e experiment.Experiment, token string, o Options) (*deviceWatch, error) {
-	w := &deviceWatch{file: gpuLog(e)}
+	w := &deviceWatch{file: gpuLog(e), of: familyName(e)}
 	if !slices.Contains(e.Sampling.Memory, experiment.MemoryNvidia) {
 		return w, ctx.Err()
 	}
@@ -124,8 +134,31 @@ func (w *deviceWatch) stop(family []int) *record.Watch {
 		return w.watch
 	}
 	w.log.stop(w.watch)
+	if untouched(w.watch.Summary, family) {
+		w.note("no process of the " + w.of + " used the devices that were watched")
+		return w.watch
+	}
 	w.note(unseen(w.watch.Summary, family))
 	return w.watch
+}
+
+// untouched reports that nobody of the family used a device: none of them was seen on one,
+// and no device grew by as much as the smallest user takes.
+func untouched(s *device.Summary, family []int) bool {
+	if s == nil || len(family) == 0 || len(s.Devices) == 0 {
+		return false
+	}
+	for _, d := range s.Devices {
+		ours := func(p device.ProcessUse) bool { return slices.Contains(family, p.PID) }
+		if slices.ContainsFunc(d.Peak.Processes, ours) || slices.ContainsFunc(d.ProcessPeak.Processes, ours) {
+			return false
+		}
+		rose := d.Peak.Used.Number - d.Baseline.Used.Number
+		if d.Samples <= 2 || !d.Peak.Used.Known() || !d.Baseline.Used.Known() || rose >= float64(Negligible) {
+			return false // two samples are of before the start and after the end
+		}
+	}
+	return true
 }
 
 // grown is the growth of a device from which on it must have been somebody's.
@@ -146,7 +179,7 @@ func unseen(s *device.Summary, family []int) string {
 		ours := slices.ContainsFunc(listed, func(p device.ProcessUse) bool { return slices.Contains(family, p.PID) })
 		anybody = anybody || len(listed) > 0
 		if grew := d.Peak.Used.Number - d.Baseline.Used.Number; !ours && d.Peak.Used.Known() && d.Baseline.Used.Known() && grew > float64(grown) {
-			alone = append(alone, fmt.Sprintf("%s (%s)", nameOf(d.Device), unit.Bytes(grew)))
+			alone = append(alone, fmt.Sprintf("%s (%s)", called(d.Device), unit.Bytes(grew)))
 		}
 	}
 	if len(alone) == 0 || !anybody {
@@ -154,13 +187,6 @@ func unseen(s *device.Summary, family []int) string {
 	}
 	return "none of the experiment's processes was seen on devices whose memory grew: " + strings.Join(alone, ", ") +
 		": the memory may be another's, or the pids are of another namespace"
-}
-
-func nameOf(d device.Device) string {
-	if d.Index < 0 {
-		return d.UUID
-	}
-	return fmt.Sprintf("device %d", d.Index)
 }
 
 // tailBytes is enough for the last rows of eight devices.

@@ -1,15 +1,12 @@
 package runner
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"tunebench/internal/device"
 	"tunebench/internal/experiment"
 	"tunebench/internal/metric"
-	"tunebench/internal/record"
 	"tunebench/internal/unit"
 )
 
@@ -54,42 +51,37 @@ func TestDevicesThatGrewWithoutTheExperimentAreNamed(t *testing.T) {
 	}
 }
 
-// machine is a source that knows devices of those models.
-type machine []string
-
-func (m machine) survey(context.Context) (all []occupied, err error) {
-	for i, model := range m {
-		all = append(all, occupied{Device: device.Device{Index: i, Name: model}})
+// machine knows devices of those models.
+func machine(models ...string) device.Machine {
+	var m device.Machine
+	for i, model := range models {
+		m.Devices = append(m.Devices, device.Surveyed{Device: device.Device{Index: i, Name: model}})
 	}
-	return all, nil
-}
-
-func (machine) start(context.Context, []device.Device, experiment.Experiment, []string, *record.Watch) (deviceLog, error) {
-	return nil, errors.New("nothing is logged here")
+	return m
 }
 
 func TestB09AnOrderThatIsNotTheDriversIsDoubted(t *testing.T) {
 	t.Parallel()
-	mixed := machine{"Slow", "Fast"}
+	mixed := machine("Slow", "Fast")
 	for name, tc := range map[string]struct {
-		machine machine
+		machine device.Machine
 		order   string
 		devices []string
 		want    string // empty: no doubt
 	}{
 		"B09 the user wants the fastest first": {mixed, "FASTEST_FIRST", []string{"0"}, `CUDA_DEVICE_ORDER is "FASTEST_FIRST" and the models differ`},
 		"B09 an order that CUDA does not know": {mixed, "X", []string{"1"}, `CUDA_DEVICE_ORDER is "X"`},
-		"B09 CUDA's own order":                 {machine{"Slow", "Slow", "Fast"}, "", []string{"2"}, "device memory may be of another device than the trainer's"},
+		"B09 CUDA's own order":                 {machine("Slow", "Slow", "Fast"), "", []string{"2"}, "device memory may be of another device than the trainer's"},
 		"B09 the driver's order":               {mixed, "PCI_BUS_ID", []string{"0"}, ""},
-		"B09 equal models":                     {machine{"Fast", "Fast"}, "FASTEST_FIRST", []string{"0"}, ""},
+		"B09 equal models":                     {machine("Fast", "Fast"), "FASTEST_FIRST", []string{"0"}, ""},
 		"B10 a device named by UUID":           {mixed, "FASTEST_FIRST", []string{"GPU-8f1e2d3c-0000-4111-8222-abcdefabcdef"}, ""},
 		"B10 a slice named by UUID":            {mixed, "FASTEST_FIRST", []string{"MIG-1f2e3d4c-0000-5111-9222-abcdefabcdef"}, ""},
-		"a machine that lists no device":       {nil, "FASTEST_FIRST", []string{"0"}, ""},
+		"a machine that lists no device":       {machine(), "FASTEST_FIRST", []string{"0"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := experiment.Experiment{Devices: tc.devices, Env: map[string]string{"CUDA_DEVICE_ORDER": tc.order}}
-			got := orderDoubt(t.Context(), tc.machine, e)
+			got := orderDoubt(tc.machine, e)
 			if !strings.Contains(got, tc.want) || (tc.want == "") != (got == "") {
 				t.Errorf("%q, want %q in it", got, tc.want)
 			}
