@@ -144,8 +144,12 @@ func measurement(ctx context.Context, s System, argv []string, out string, f *pl
 	if err != nil {
 		return m, nil, err
 	}
+	name := ""
+	if out == "" {
+		name = "the command" // its folder's name tells nobody anything
+	}
 	return runner.Measurement{
-		Argv: argv, Dir: dir, Devices: seen.entries, Env: measureEnv(s, f, seen), Sampling: sampling, Stdio: stdio,
+		Argv: argv, Name: name, Dir: dir, Devices: seen.entries, Env: measureEnv(s, f, seen), Sampling: sampling, Stdio: stdio,
 	}, cleanUp, nil
 }
 

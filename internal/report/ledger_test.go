@@ -156,13 +156,13 @@ func TestWithoutADeviceTheHostIsLeft(t *testing.T) {
 		{Name: "exit_code", Number: true, Value: metric.Of(7)},
 		{Name: "duration_seconds", Number: true, Value: metric.Of(0.0125)},
 		{Name: memory.HostPeakRSS, Kind: table.Result, Number: true, Value: mebi(2)},
-		{Name: memory.HostPeakPSS, Kind: table.Result, Number: true, Value: metric.Missing("no")},
+		{Name: memory.HostPeakPSS, Kind: table.Result, Number: true, Value: metric.Missing("why not")},
 	}}
 	var out bytes.Buffer
 	if err := Measured(&out, row, 80); err != nil {
 		t.Fatal(err)
 	}
-	want := "exit status 7 after 13ms\nhost memory at its peak: - (PSS), 2.00 MiB (RSS)\n"
+	want := "exit status 7 after 13ms\nhost memory at its peak: - (PSS), 2.00 MiB (RSS)\n\n- host memory: why not\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

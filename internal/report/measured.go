@@ -39,10 +39,13 @@ func writeEnd(out *strings.Builder, row table.Row, width int) {
 		end += " after " + time.Duration(s.Number*float64(time.Second)).Round(time.Millisecond).String()
 	}
 	writeWrapped(out, end, "  ", width)
-	if row.Status != outcome.OK && row.Status != outcome.NoMetrics && row.Reason != "" {
+	if row.Status != outcome.OK && row.Status != outcome.NoMetrics && row.Reason != "" && row.Reason != "exit "+row.Text("exit_code") {
 		writeWrapped(out, clip(plain(row.Reason)), "  ", width)
 	}
 	for _, text := range row.Exceptions {
+		if _, what, _ := strings.Cut(text, ": "); len(row.Exceptions) == 1 && what != "" && strings.Contains(row.Reason, what) {
+			continue // the reason has said it
+		}
 		writeWrapped(out, clip(plain(text)), "  ", width)
 	}
 }
@@ -59,6 +62,10 @@ func writeHost(out *strings.Builder, row table.Row, width int) {
 
 // writePeaks writes a line for each device.
 func writePeaks(out *strings.Builder, row table.Row, width int) {
+	if len(row.Memory.Devices) == 0 && row.Text("num_gpus") == "0" {
+		writeWrapped(out, "no device was there to be watched", "  ", width)
+		return
+	}
 	if len(row.Memory.Devices) == 0 {
 		if _, asked := row.Cell(memory.NvidiaReserved); asked {
 			writeWrapped(out, "no device memory: "+plain(row.Number(memory.NvidiaReserved).Gap), "  ", width)
@@ -145,18 +152,18 @@ func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
 			notes = append(notes, "growth: "+d.Reserved.Gap)
 		}
 	}
+	for _, name := range []string{memory.HostPeakPSS, memory.HostPeakRSS} {
+		if v, there := row.Cell(name); there && !v.Value.Known() {
+			notes = append(notes, "host memory: "+v.Value.Gap)
+		}
+	}
 	notes = append(notes, slices.Concat(row.Notes, row.Remarks)...)
 	for _, l := range row.Ledger {
 		if tells(l) {
 			notes = append(notes, ledgerNotes(l)...)
 		}
 	}
-	var kept []string
-	for _, n := range notes {
-		if !slices.Contains(kept, n) {
-			kept = append(kept, n)
-		}
-	}
+	kept := saidOnce(notes)
 	if len(kept) == 0 {
 		return
 	}
@@ -167,4 +174,34 @@ func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
 	for _, n := range kept {
 		writeWrapped(out, "- "+clip(plain(n)), "  ", width)
 	}
+}
+
+// saidOnce leaves out a note whose words another one ends with: what it is about, before
+// the first colon, may differ. Of two that say the same the first stays.
+func saidOnce(notes []string) (kept []string) {
+	said := func(i int) bool {
+		body := withoutTopic(notes[i])
+		for j, other := range notes {
+			if j != i && strings.HasSuffix(other, body) && (j < i || !strings.HasSuffix(notes[i], withoutTopic(other))) {
+				return true
+			}
+		}
+		return false
+	}
+	for i, n := range notes {
+		if !said(i) {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// withoutTopic cuts off what a note is about.
+func withoutTopic(note string) string {
+	for _, topic := range []string{"growth: ", "GPU memory: ", "torch memory: ", "host memory: ", "probe: "} {
+		if body, ok := strings.CutPrefix(note, topic); ok {
+			return body
+		}
+	}
+	return note
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,13 @@ import (
 	"tunebench/internal/outcome"
 	"tunebench/internal/probe"
 	"tunebench/internal/record"
+	"tunebench/internal/trainer"
 )
-
-// Any is the trainer of an experiment that is any command at all: it is judged by its
-// exit alone, since nobody knows what it ought to print.
-const Any = "any"
 
 // Measurement is a command to be measured as it is.
 type Measurement struct {
 	Argv     []string
+	Name     string // for people; empty: that of Dir
 	Dir      string // an experiment's folder, made where it is missing
 	Devices  []string
 	Env      map[string]string // set on top of the inherited environment
@@ -67,7 +66,7 @@ func (m Measurement) experiment() (experiment.Experiment, error) {
 		return experiment.Experiment{}, fmt.Errorf("find the working folder: %w", err)
 	}
 	e := experiment.Experiment{
-		Version: experiment.Version, Name: filepath.Base(m.Dir), Scenario: "measure", Trial: 1, Trainer: Any,
+		Version: experiment.Version, Name: cmp.Or(m.Name, filepath.Base(m.Dir)), Scenario: "measure", Trial: 1, Trainer: trainer.Any,
 		NumGPUs: len(m.Devices), Devices: m.Devices, Dir: m.Dir, Workdir: workdir,
 		Argv: m.Argv, Env: m.Env, Sampling: m.Sampling,
 		Settings: []experiment.Setting{{Name: "command", Values: m.Argv, List: true}},

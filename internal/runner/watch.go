@@ -15,6 +15,7 @@ import (
 	"tunebench/internal/device"
 	"tunebench/internal/experiment"
 	"tunebench/internal/record"
+	"tunebench/internal/trainer"
 	"tunebench/internal/unit"
 )
 
@@ -30,7 +31,7 @@ type deviceWatch struct {
 // familyName is what an experiment is called in a sentence: of any command it is no
 // experiment.
 func familyName(e experiment.Experiment) string {
-	if e.Trainer == Any {
+	if e.Trainer == trainer.Any {
 		return "command"
 	}
 	return "experiment"

@@ -15,6 +15,7 @@ import (
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 	"tunebench/internal/record"
+	"tunebench/internal/trainer"
 )
 
 // maxDescription bounds the size of an experiment.json that is read.
@@ -164,10 +165,12 @@ func (r *Row) addAsked(e experiment.Experiment, f frameworks) {
 	if len(e.Settings) == 0 && e.NumGPUs == 0 && e.Framework == nil {
 		return
 	}
-	name, note := f.name(e.Framework)
-	r.addText(Setting, "framework_config", name)
-	if note != "" {
-		r.Notes = append(r.Notes, note)
+	if e.Trainer != trainer.Any { // any command at all has no way of tuning
+		name, note := f.name(e.Framework)
+		r.addText(Setting, "framework_config", name)
+		if note != "" {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	gpus := strconv.Itoa(e.NumGPUs)
 	if e.NumGPUs == 0 && e.ID == "" {

@@ -17,6 +17,7 @@ const (
 	FMS     = "fms"     // tuning.sft_trainer of the fine-tuning library
 	HF      = "hf"      // the script that tunebench brings for the Hugging Face Trainer
 	Builtin = "builtin" // tunebench itself, for trying things out
+	Any     = "any"     // any command at all, as measure runs it: judged by its exit alone
 )
 
 // BuiltinCommand is the hidden command of tunebench that is the trainer Builtin.
