@@ -202,11 +202,10 @@ func standardFiles(s System) (local.Stdio, error) {
 
 func measureFolder(out string) (dir string, cleanUp func(), err error) {
 	if out == "" {
-		dir, err = os.MkdirTemp("", "tunebench-measure-")
-		if err != nil {
-			return "", nil, fmt.Errorf("make a folder for the readings: %w", err)
+		if dir, err = runner.TemporaryFolder(); err != nil {
+			return "", nil, err
 		}
-		return dir, func() { _ = os.RemoveAll(dir) }, nil // a leftover in the temporary files harms nobody
+		return dir, func() { _ = os.RemoveAll(dir) }, nil // the next measurement tries again
 	}
 	if dir, err = absolute(out); err != nil {
 		return "", nil, err
