@@ -164,41 +164,16 @@ func onDevice(uuid, peak string) string {
 	return fmt.Sprintf(`, "torch": {"cuda": [{"index": 0, "uuid": %q, "name": "H200", "allocated_peak": %s, "reserved_peak": %s}]}`, uuid, peak, peak)
 }
 
-func TestTheWorstRankOfADeviceIsNamed(t *testing.T) {
+func TestWhatTorchDidNotSayIsAGap(t *testing.T) {
 	t.Parallel()
-	r := read(t,
-		left(20, 10, "x", rank(0, 3)+onDevice("GPU-a", "100")), left(21, 10, "x", rank(1, 3)+onDevice("GPU-b", "300")),
-		left(22, 10, "x", rank(2, 3)+onDevice("GPU-a", "250")))
-	uses := r.PerDevice()
-	if len(uses) != 2 || uses[0].UUID != "GPU-a" || uses[1].UUID != "GPU-b" {
-		t.Fatalf("devices = %+v, want GPU-a and GPU-b", uses)
+	d := read(t, left(20, 10, "x", rank(0, 1)+onDevice("GPU-a", "100"))).Processes[0].Devices[0]
+	if d.AllocatedPeak != metric.Of(100) {
+		t.Errorf("allocated peak = %v, want 100", d.AllocatedPeak)
 	}
-	worst := uses[0].Shares[uses[0].Worst]
-	if worst.Label != "rank 2 (pid 22)" || uses[0].AllocatedSum != metric.Of(350) {
-		t.Errorf("worst of GPU-a = %s, sum %v; want rank 2 and 350", worst.Label, uses[0].AllocatedSum)
-	}
-	if v := worst.Allocated; v.Known() {
-		t.Errorf("allocated now = %v, want a gap: the record has none", v)
-	}
-}
-
-func TestAnUnknownPeakMakesASumUnknownAndNotSmaller(t *testing.T) {
-	t.Parallel()
-	r := read(t,
-		left(20, 10, "x", rank(0, 2)+onDevice("GPU-a", "100")),
-		left(21, 10, "x", rank(1, 2)+onDevice("GPU-a", `{"gap": "the allocator does not count"}`)))
-	u := r.PerDevice()[0]
-	want := metric.Missing("rank 1 (pid 21): the allocator does not count")
-	if diff := cmp.Diff(want, u.AllocatedSum); diff != "" || u.Shares[u.Worst].PID != 20 {
-		t.Errorf("worst %d, sum (-want +got):\n%s", u.Worst, diff)
-	}
-}
-
-func TestDevicesWithoutAUUIDAreNotTakenForOne(t *testing.T) {
-	t.Parallel()
-	r := read(t, left(20, 10, "x", rank(0, 2)+onDevice("", "100")), left(21, 10, "x", rank(1, 2)+onDevice("", "300")))
-	if uses := r.PerDevice(); len(uses) != 2 {
-		t.Errorf("devices = %+v, want two: index 0 of two processes may be two devices", uses)
+	for name, v := range map[string]metric.Value{"allocated": d.Allocated, "retries": d.Retries, "total": d.Total} {
+		if v.Known() || v.Gap == "" {
+			t.Errorf("%s = %+v, want a gap: the record has none", name, v)
+		}
 	}
 }
 
@@ -271,10 +246,8 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 		}
-		for _, u := range r.PerDevice() {
-			if len(u.Shares) == 0 || u.Worst >= len(u.Shares) || u.Worst < 0 && u.AllocatedSum.Known() {
-				t.Errorf("device %+v: want shares, and the worst where a sum is known", u)
-			}
+		if ranks := r.Ranks(); len(ranks) == 1 && !ranks[0].Complete && len(r.Unsure()) == 0 {
+			t.Errorf("nothing is unsure of %+v", ranks[0])
 		}
 	})
 }
