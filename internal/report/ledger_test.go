@@ -187,3 +187,21 @@ func TestTheMarksOfFiguresAreExplained(t *testing.T) {
 		})
 	}
 }
+
+func TestALowerBoundOfTorchStandsBehindItsMark(t *testing.T) {
+	t.Parallel()
+	killed := memory.Share{Label: "rank 0 (pid 7)", Allocated: mebi(900), Mark: memory.Doubtful}
+	whole := memory.Share{Label: "rank 1 (pid 8)", Allocated: mebi(1000)}
+	unknown := memory.Share{Label: "rank 2 (pid 9)", Allocated: metric.Missing("torch did not say"), Mark: memory.Doubtful}
+	lines := ledgerLines(memory.Ledger{
+		Used: mebi(3510), Allocated: mebi(1900), AllocatedMark: memory.Doubtful, Shares: []memory.Share{killed, whole, unknown},
+	})
+	var got []string
+	for _, l := range lines {
+		got = append(got, l.holder+" "+l.cells[2])
+	}
+	want := "device 0 ~1900, rank 0 (pid 7) ~900, rank 1 (pid 8) 1000, rank 2 (pid 9) -"
+	if text := strings.Join(got, ", "); text != want || lines[0].cells[0] != "3510" {
+		t.Errorf("allocated: %s, used %s; want %s", text, lines[0].cells[0], want)
+	}
+}
