@@ -32,8 +32,8 @@ func follow(a, b device.Summary) device.Summary {
 			out.Devices = append(out.Devices, w)
 			continue
 		}
-		joined, note := w, ""
-		if joined, note = followDevice(w, b.Devices[i], a.Ended.Sub(a.Started), b.Ended.Sub(b.Started)); note != "" {
+		joined, note := followDevice(w, b.Devices[i], a.Ended.Sub(a.Started), b.Ended.Sub(b.Started))
+		if note != "" {
 			notes = append(notes, note)
 		}
 		joined.LargestGap, joined.GapAt = widest(joined.LargestGap, joined.GapAt, gap, a.Ended)

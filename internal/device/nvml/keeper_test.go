@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,13 @@ func keep(t *testing.T, env ...string) (*Keeper, Config) {
 		t.Fatal(err)
 	}
 	return k, c
+}
+
+// now is the child of this moment; nil where there is none.
+func (k *Keeper) now() *Logger {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.child
 }
 
 // until waits until the keeper's summary is as wanted.
@@ -89,22 +97,36 @@ func TestASamplerThatFailsAgainAndAgainIsLeftAlone(t *testing.T) {
 				return strings.Count(strings.Join(s.Notes, "\n"), "started again") == restarts
 			})
 			<-k.done
-			for k.child.silent() < 2*time.Second { // the third one dies or hangs, too
+			for k.now().silent() < 2*time.Second { // the third one dies or hangs, too
 				time.Sleep(20 * time.Millisecond)
 			}
 			end := k.Stop(5 * time.Second)
 			if !strings.Contains(end.Exit, tc.says) || !end.Devices[0].Peak.Used.Known() {
 				t.Errorf("exit %q, peak %v; want the last child's end and what was seen", end.Exit, end.Devices[0].Peak.Used)
 			}
-			gone(t, k.child.PID())
+			gone(t, k.now().PID())
 		})
 	}
 }
 
 func TestASamplerThatCannotBeStartedAgainSaysSo(t *testing.T) {
 	t.Parallel()
-	k, c := keep(t, "FAKE_ABORT_AT=300")
-	k.config.Library = filepath.Join(c.Dir, "gone.so") // as after the driver was taken away
+	c := config(t, "FAKE_ABORT_AT=300")
+	data, err := os.ReadFile(c.Library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Library = filepath.Join(c.Dir, "libnvidia-ml.so.1")
+	if err := os.WriteFile(c.Library, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Keep(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(c.Library); err != nil { // as where the driver is taken away
+		t.Fatal(err)
+	}
 	until(t, k, "end of the attempts", func(device.Summary) bool {
 		select {
 		case <-k.done:
@@ -125,7 +147,7 @@ func TestASamplerThatCannotBeStartedAgainSaysSo(t *testing.T) {
 func TestAnEndDuringARestartLeavesNothing(t *testing.T) {
 	t.Parallel()
 	k, _ := keep(t, "FAKE_HANG_AT=30")
-	first := k.child.PID()
+	first := k.now().PID()
 	time.Sleep(4 * time.Second) // it hangs, and is asked in which call
 	began := time.Now()
 	end := k.Stop(5 * time.Second)
@@ -133,8 +155,8 @@ func TestAnEndDuringARestartLeavesNothing(t *testing.T) {
 		t.Errorf("stopping took %v", took)
 	}
 	gone(t, first)
-	if k.child != nil {
-		gone(t, k.child.PID())
+	if k.now() != nil {
+		gone(t, k.now().PID())
 	}
 	if !strings.Contains(end.Exit+strings.Join(end.Notes, "\n"), "does not return") {
 		t.Errorf("exit %q, notes %q; want the call that hangs", end.Exit, end.Notes)
