@@ -201,6 +201,12 @@ func TestB43TheBaseline(t *testing.T) {
 		"the baseline of another device": {log: log("4 MiB", "104 MiB"), opts: NvidiaOptions{Baselines: level(1, mibValue(50))}, want: "100", name: "X"},
 		"the other job ended at once": {log: log("100 MiB", "11000 MiB"), opts: NvidiaOptions{Baselines: level(0, mibValue(30000))},
 			gap: "held 30000 MiB before the start and never as much", name: "X"},
+		"a baseline to the byte that the log rounds down": {log: log("100 MiB", "100 MiB"), opts: NvidiaOptions{Baselines: level(0, metric.Of(100.4375*1048576))},
+			want: "0", name: "X"},
+		"a baseline to the byte that the log rounds up": {log: log("101 MiB", "101 MiB"), opts: NvidiaOptions{Baselines: level(0, metric.Of(100.75*1048576))},
+			want: "0.25", name: "X"},
+		"a whole MiB was given back": {log: log("99 MiB", "99 MiB"), opts: NvidiaOptions{Baselines: level(0, mibValue(100))},
+			gap: "held 100 MiB before the start and never as much", name: "X"},
 	})
 }
 

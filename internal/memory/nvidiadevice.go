@@ -66,12 +66,12 @@ func (f DeviceFigures) reserved(s device.Seen, e *extent, level unit.Bytes, o Nv
 	case f.Samples < 2:
 		return metric.Missing(fmt.Sprintf(
 			"fewer than two readings of device %d: the run was shorter than the sampling interval", s.Index))
-	case e.high < level:
+	case e.high <= level-unit.MiB: // the log is in whole MiB, the baseline may be to the byte
 		return metric.Missing(fmt.Sprintf(
 			"device %d held %s before the start and never as much after it: another process gave memory back, so the peak cannot be told",
 			s.Index, mib(level)))
 	}
-	return inMiB(e.high - level)
+	return inMiB(max(0, e.high-level))
 }
 
 // noteBaseline adds the doubts that a high baseline raises.
