@@ -53,6 +53,7 @@ func newMeasure(s System) *cobra.Command {
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return asMeasureFailure(flagError(cmd, err)) })
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the record, an experiment's folder (default: none is kept)")
 	cmd.Flags().StringVar(&f.gpus, "gpus", "auto", "devices to watch and to show the command: auto (all that are visible), or numbers among these, or UUIDs")
 	addSampling(cmd.Flags(), s, f)
