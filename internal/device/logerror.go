@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 )
 
 // foreign keeps a line that is neither header nor row.
@@ -57,11 +58,19 @@ func isDriverError(text string) bool {
 	return false
 }
 
+// lineReaders lends their buffers from one log to the next.
+var lineReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLineBytes) }}
+
 // eachLine hands on every line with its number and whether it ends in a line end. Of a
 // line longer than any row only the beginning is kept. Whole lines, with their ends, are
 // offered to first; those that it takes go no further.
 func eachLine(r io.Reader, first func(line []byte) bool, each func(number int, text string, whole bool)) error {
-	in := bufio.NewReaderSize(r, maxLineBytes)
+	in := lineReaders.Get().(*bufio.Reader)
+	in.Reset(r)
+	defer func() {
+		in.Reset(nil) // it holds no log longer than it reads it
+		lineReaders.Put(in)
+	}()
 	for number := 1; ; number++ {
 		head, err := in.ReadSlice('\n')
 		if err == nil && first(head) {

@@ -101,7 +101,8 @@ func TestPlainRowsCostNoMemoryEach(t *testing.T) {
 			}
 		})
 	}
-	if few, many := reads(10), reads(10_000); many > few {
+	const buffer = 2 // the lent buffer with its reader, where it was collected meanwhile
+	if few, many := reads(10), reads(10_000); many > few+buffer {
 		t.Errorf("%v allocations for 10 rows and %v for 10,000, want no more", few, many)
 	}
 }

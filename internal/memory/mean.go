@@ -14,15 +14,15 @@ import (
 type levelMean struct {
 	at   time.Time
 	used unit.Bytes
-	area float64 // byte seconds
-	span float64 // seconds
+	area float64 // byte nanoseconds
+	span float64 // nanoseconds
 }
 
 // add takes a reading. A clock that was set back costs the stretch across it.
 func (m *levelMean) add(r device.Reading) {
-	if dt := r.Time.Sub(m.at).Seconds(); !m.at.IsZero() && !r.Time.IsZero() && dt > 0 {
-		m.area += float64(m.used) * dt
-		m.span += dt
+	if dt := r.Time.Sub(m.at); dt > 0 && !m.at.IsZero() && !r.Time.IsZero() {
+		m.area += float64(m.used) * float64(dt)
+		m.span += float64(dt)
 	}
 	m.at, m.used = r.Time, r.Used
 }

@@ -87,19 +87,14 @@ type NvidiaFigures struct {
 // Nvidia reads the log of a run's devices. Trouble in the log is never an error: it is
 // a gap with its reason, or a doubt beside the figure.
 func Nvidia(r io.Reader, opts NvidiaOptions) NvidiaFigures {
-	series := map[int]*extent{}
-	notes, err := device.ReadLog(r, func(reading device.Reading) {
-		if series[reading.Index] == nil {
-			series[reading.Index] = &extent{first: reading.Used, low: reading.Used, high: reading.Used}
-		}
-		series[reading.Index].add(reading)
-	})
+	var series extents
+	notes, err := device.ReadLog(r, series.add)
 	var out NvidiaFigures
 	seen := slices.SortedStableFunc(slices.Values(notes.Devices),
 		func(a, b device.Seen) int { return a.Index - b.Index })
 	for _, s := range seen {
 		base, doubt := opts.baseline(s.Index)
-		figures := deviceFigures(s, series[s.Index], base, opts)
+		figures := deviceFigures(s, series.of(s.Index), base, opts)
 		figures.Source = opts.logSource()
 		if doubt != "" {
 			figures.note(Doubtful, doubt)

@@ -16,9 +16,33 @@ const InUse = unit.GiB
 
 // extent is what is kept of a device's readings.
 type extent struct {
+	index            int
 	first, low, high unit.Bytes
 	level            levelMean
 	rhythm           rhythm
+}
+
+// extents are those of a log's devices. They are few, so a search along them is shorter
+// than one through a map, and it is made for every row.
+type extents []*extent
+
+// of returns the extent of a device, or nil where it has none.
+func (all extents) of(index int) *extent {
+	for _, e := range all {
+		if e.index == index {
+			return e
+		}
+	}
+	return nil
+}
+
+func (all *extents) add(r device.Reading) {
+	e := all.of(r.Index)
+	if e == nil {
+		e = &extent{index: r.Index, first: r.Used, low: r.Used, high: r.Used}
+		*all = append(*all, e)
+	}
+	e.add(r)
 }
 
 func (e *extent) add(r device.Reading) {

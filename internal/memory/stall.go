@@ -61,9 +61,9 @@ func isStall(silence, interval time.Duration) bool {
 
 // noteStalls makes a device's peak doubtful where its log is silent for long. The logger's
 // own end, where it is known, has been told.
-func (f *NvidiaFigures) noteStalls(series map[int]*extent, o NvidiaOptions) {
+func (f *NvidiaFigures) noteStalls(series extents, o NvidiaOptions) {
 	for i, d := range f.Devices {
-		e := series[d.Index]
+		e := series.of(d.Index)
 		if e == nil || !d.Reserved.Known() {
 			continue
 		}
@@ -82,7 +82,7 @@ func (f *NvidiaFigures) noteStalls(series map[int]*extent, o NvidiaOptions) {
 
 // logSampling says how nvidia-smi, which writes a row for each sample, took them; of
 // several devices by the one with the longest silence.
-func logSampling(series map[int]*extent, o NvidiaOptions) Sampling {
+func logSampling(series extents, o NvidiaOptions) Sampling {
 	var out Sampling
 	if o.logSource() != LogSource {
 		return out

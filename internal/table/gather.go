@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tunebench/internal/experiment"
 	"tunebench/internal/record"
@@ -20,6 +21,7 @@ import (
 // not safe for use by several goroutines.
 type Gatherer struct {
 	options Options
+	mu      sync.Mutex // of rows: folders are read at the same time
 	rows    map[string]remembered
 }
 
@@ -44,38 +46,38 @@ func Gather(dirs []string, options Options) (Table, error) {
 
 // Gather makes the table as it stands now. See the function of that name.
 func (g *Gatherer) Gather(dirs []string) (Table, error) {
-	var t Table
+	var all []reader
 	for _, dir := range dirs {
-		rows, err := g.gatherDir(dir)
+		readers, done, err := g.readers(dir)
 		if err != nil {
 			return Table{}, err
 		}
-		t.Rows = append(t.Rows, rows...)
+		defer done()
+		all = append(all, readers...)
 	}
-	return t, nil
+	return Table{Rows: readAll(all)}, nil
 }
 
-func (g *Gatherer) gatherDir(dir string) ([]Row, error) {
+// readers returns what reads the experiments of a folder, in order; done ends them.
+func (g *Gatherer) readers(dir string) (all []reader, done func(), err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("gather results: %w", err)
+		return nil, nil, fmt.Errorf("gather results: %w", err)
 	}
-	defer root.Close()
+	done = func() { _ = root.Close() } // it was only read
 	if isExperiment(root) {
-		return []Row{g.single(root, dir)}, nil
+		return []reader{func() (Row, bool) { return g.single(root, dir), true }}, done, nil
 	}
 	names, err := experiments(root)
 	if err != nil {
-		return nil, fmt.Errorf("gather results: list %s: %w", dir, err)
+		done()
+		return nil, nil, fmt.Errorf("gather results: list %s: %w", dir, err)
 	}
 	frameworks := readFrameworks(root)
-	rows := make([]Row, 0, len(names))
 	for _, name := range names {
-		if row, ok := g.below(root, name, filepath.Join(dir, name), frameworks); ok {
-			rows = append(rows, row)
-		}
+		all = append(all, func() (Row, bool) { return g.below(root, name, filepath.Join(dir, name), frameworks) })
 	}
-	return rows, nil
+	return all, done, nil
 }
 
 // single is the row of a folder that was named itself.
@@ -127,12 +129,17 @@ func (g *Gatherer) row(root *os.Root, name, dir string, f frameworks) Row {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		key = absolute
 	}
-	if old, ok := g.rows[key]; ok && sameFile(old.record, info) && old.script == f.source && old.row.Dir == dir {
+	g.mu.Lock()
+	old, ok := g.rows[key]
+	g.mu.Unlock()
+	if ok && sameFile(old.record, info) && old.script == f.source && old.row.Dir == dir {
 		return old.row
 	}
 	row := readRow(root, name, dir, f, g.options)
 	if row.finished() {
+		g.mu.Lock()
 		g.rows[key] = remembered{record: info, script: f.source, row: row}
+		g.mu.Unlock()
 	}
 	return row
 }
