@@ -69,9 +69,11 @@ type logReader struct {
 	notes   LogNotes
 	columns columns
 	each    func(Reading)
-	plain   bool  // rows may be plain ones; see plainRow
-	clock   clock // reads the times of plain rows
-	slow    bool  // a test reads no row as a plain one
+	plain   bool     // rows may be plain ones; see plainRow
+	labels  []string // what stands between stamp and amount in the plain rows of each device
+	last    int      // the place of the last plain row's device
+	clock   clock    // reads the times of plain rows
+	slow    bool     // a test reads no row as a plain one
 
 	failure  *Line // the first line that a driver is known to print of a failure
 	trailing *Line // the first foreign line since the last reading
@@ -124,21 +126,15 @@ func (l *logReader) reading(seen *Seen, at time.Time, used unit.Bytes) {
 	l.each(Reading{Time: at, Index: seen.Index, Name: seen.Name, Used: used})
 }
 
-// known returns the device of that index, or nil where the log has not named it yet.
-func (l *logReader) known(index int) *Seen {
+// seen returns the device of a row, a new one where the log has not named it yet.
+func (l *logReader) seen(row row) *Seen {
 	for i := range l.notes.Devices {
-		if s := &l.notes.Devices[i]; s.Index == index {
+		if s := &l.notes.Devices[i]; s.Index == row.index {
 			return s
 		}
 	}
-	return nil
-}
-
-func (l *logReader) seen(row row) *Seen {
-	if s := l.known(row.index); s != nil {
-		return s
-	}
 	l.notes.Devices = append(l.notes.Devices, Seen{Index: row.index, Name: row.name})
+	l.labels = append(l.labels, plainLabel(row.name, row.index))
 	return &l.notes.Devices[len(l.notes.Devices)-1]
 }
 

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"strconv"
 	"time"
 
 	"tunebench/internal/unit"
@@ -36,15 +37,8 @@ func (l *logReader) plainRow(line []byte) bool {
 	if !l.plain || len(line) < stampBytes+len(", , 0, 0 MiB\n") {
 		return false
 	}
-	if line[stampBytes] != ',' || line[stampBytes+1] != ' ' {
-		return false
-	}
-	name, index, amount, ok := plainEnd(line[stampBytes+2:])
-	if !ok {
-		return false
-	}
-	seen := l.known(index)
-	if seen == nil || seen.Name != string(name) { // the comparison makes no text
+	seen, amount := l.plainEnd(line[stampBytes:])
+	if seen == nil {
 		return false
 	}
 	at, ok := l.clock.moment(line[:stampBytes])
@@ -55,35 +49,41 @@ func (l *logReader) plainRow(line []byte) bool {
 	return true
 }
 
-// plainEnd splits NAME, INDEX, AMOUNT MiB and a line end, from the right, since a name
-// may hold commas. Both numbers are short enough for any device and to fit.
-func plainEnd(text []byte) (name []byte, index, amount int, ok bool) {
-	const unitEnd = " MiB\n"
-	end := len(text) - len(unitEnd)
-	if end < 0 || string(text[end:]) != unitEnd {
-		return nil, 0, 0, false
-	}
-	amount, end, ok = digitsBefore(text, end)
-	if !ok {
-		return nil, 0, 0, false
-	}
-	index, end, ok = digitsBefore(text, end)
-	return text[:end], index, amount, ok
+// plainLabel is what stands between stamp and amount in the plain rows of a device.
+func plainLabel(name string, index int) string {
+	return ", " + name + ", " + strconv.Itoa(index) + ", "
 }
 
-// digitsBefore reads ", 123" that ends at end, and says where it begins.
-func digitsBefore(text []byte, end int) (n, begin int, ok bool) {
+// plainEnd reads the label of a known device, an amount, and the end of the line; seen is
+// nil where it is anything else. Devices take turns in a log, so the search begins behind
+// the last one.
+func (l *logReader) plainEnd(text []byte) (seen *Seen, amount int) {
+	at := l.last
+	for range l.labels {
+		if at++; at >= len(l.labels) {
+			at = 0
+		}
+		label := l.labels[at]
+		if len(text) < len(label) || string(text[:len(label)]) != label { // the comparison makes no text
+			continue
+		}
+		if amount, ok := plainAmount(text[len(label):]); ok {
+			l.last = at
+			return &l.notes.Devices[at], amount
+		}
+	}
+	return nil, 0
+}
+
+// plainAmount reads an amount with its unit and a line end.
+func plainAmount(text []byte) (amount int, ok bool) {
 	const most = 9 // digits: more than any device has of MiB, and no overflow
-	at, power := end, 1
-	for at > 0 && isDigit(text[at-1]) && end-at < most {
-		at--
-		n += int(text[at]-'0') * power
-		power *= 10
+	n := 0
+	for n < len(text) && n < most && isDigit(text[n]) {
+		amount = amount*10 + int(text[n]-'0')
+		n++
 	}
-	if at == end || at < 2 || text[at-1] != ' ' || text[at-2] != ',' {
-		return 0, 0, false
-	}
-	return n, at - 2, true
+	return amount, n > 0 && string(text[n:]) == " MiB\n"
 }
 
 // moment reads a stamp with milliseconds.
