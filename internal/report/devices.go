@@ -62,9 +62,9 @@ func writeMachine(out *strings.Builder, m device.Machine, s DeviceSurvey, width 
 	writeWrapped(out, title, "  ", width)
 	if all := flat(m.Devices); len(all) > 0 {
 		columns := deviceColumns(all, s)
-		gap := fit(columns, width)
+		g := fit(columns, width)
 		for i := -1; i < len(all); i++ {
-			out.WriteString(textLine(columns, i, gap) + "\n")
+			out.WriteString(g.textLine(i) + "\n")
 		}
 		for _, line := range slices.Concat(whoLines(all), gapLines(all), answerLines(all)) {
 			writeWrapped(out, line, "  ", width)

@@ -11,6 +11,9 @@ const (
 	narrowGap = 1
 )
 
+// leastMarkdown is the least width of a column that Markdown takes for one.
+const leastMarkdown = 3
+
 // column is one column of a table for people.
 type column struct {
 	header string
@@ -27,31 +30,52 @@ func (c column) width() int {
 	return width
 }
 
-// fit returns the gap with which the columns fit into the width. Where even the narrow
-// gap does not do, it shortens the widest of the columns of free text, one place at a
-// time, until the line fits or nothing more can be taken.
-func fit(columns []column, width int) (gap int) {
-	total := 0
-	widths := make([]int, len(columns))
+// grid is columns with the widths that they are given, measured once: a table may be long.
+type grid struct {
+	columns []column
+	widths  []int
+	gap     int
+}
+
+// newGrid gives each column the width of its widest cell, at least as much as least.
+func newGrid(columns []column, least int) grid {
+	g := grid{columns: columns, widths: make([]int, len(columns)), gap: wideGap}
 	for i, c := range columns {
-		widths[i] = c.width()
-		total += widths[i]
+		g.widths[i] = max(c.width(), least)
 	}
-	if total+wideGap*(len(columns)-1) <= width {
-		return wideGap
+	return g
+}
+
+// total is the width of a line with that gap.
+func (g grid) total(gap int) int {
+	total := gap * (len(g.columns) - 1)
+	for _, w := range g.widths {
+		total += w
 	}
-	excess := total + narrowGap*(len(columns)-1) - width
-	for at := widest(columns, widths); excess > 0 && at >= 0; at = widest(columns, widths) {
-		widths[at]--
+	return total
+}
+
+// fit makes a grid that fits into the width. Where even the narrow gap does not do, it
+// shortens the widest of the columns of free text, one place at a time, until the line
+// fits or nothing more can be taken.
+func fit(columns []column, width int) grid {
+	g := newGrid(columns, 0)
+	if g.total(wideGap) <= width {
+		return g
+	}
+	g.gap = narrowGap
+	excess := g.total(narrowGap) - width
+	for at := widest(columns, g.widths); excess > 0 && at >= 0; at = widest(columns, g.widths) {
+		g.widths[at]--
 		excess--
 	}
 	for i := range columns {
-		columns[i].header = shorten(columns[i].header, widths[i])
+		columns[i].header = shorten(columns[i].header, g.widths[i])
 		for k, cell := range columns[i].cells {
-			columns[i].cells[k] = shorten(cell, widths[i])
+			columns[i].cells[k] = shorten(cell, g.widths[i])
 		}
 	}
-	return narrowGap
+	return g
 }
 
 // widest returns which column to shorten next, or -1.
@@ -82,16 +106,34 @@ func shorten(text string, width int) string {
 }
 
 // textLine is the line of one experiment, or the header for -1.
-func textLine(columns []column, i, gap int) string {
-	parts := make([]string, len(columns))
-	for k, c := range columns {
+func (g grid) textLine(i int) string {
+	parts := make([]string, len(g.columns))
+	for k, c := range g.columns {
 		cell := c.header
 		if i >= 0 {
 			cell = c.cells[i]
 		}
-		parts[k] = pad(cell, c.width(), c.right)
+		parts[k] = pad(cell, g.widths[k], c.right)
 	}
-	return strings.TrimRight(strings.Join(parts, strings.Repeat(" ", gap)), " ")
+	return strings.TrimRight(strings.Join(parts, strings.Repeat(" ", g.gap)), " ")
+}
+
+// markdownLine is the line of one experiment, the header for -2, the rule for -1.
+func (g grid) markdownLine(i int) string {
+	parts := make([]string, len(g.columns))
+	for k, c := range g.columns {
+		switch width := g.widths[k]; {
+		case i == -2:
+			parts[k] = pad(c.header, width, c.right)
+		case i == -1 && c.right:
+			parts[k] = strings.Repeat("-", width-1) + ":"
+		case i == -1:
+			parts[k] = strings.Repeat("-", width)
+		default:
+			parts[k] = pad(c.cells[i], width, c.right)
+		}
+	}
+	return "| " + strings.Join(parts, " | ") + " |"
 }
 
 func pad(text string, width int, right bool) string {

@@ -140,8 +140,9 @@ func writeLedgers(out *strings.Builder, all []line) {
 		return
 	}
 	fmt.Fprintf(out, "### Who held the devices\n\n%s.\n\n", strings.ToUpper(ledgerText[:1])+ledgerText[1:])
+	g := newGrid(columns, leastMarkdown)
 	for i := -2; i < rows; i++ {
-		out.WriteString(markdownLine(columns, i) + "\n")
+		out.WriteString(g.markdownLine(i) + "\n")
 	}
 	out.WriteString("\n")
 	for _, note := range notes {

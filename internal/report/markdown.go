@@ -20,8 +20,9 @@ func Markdown(t table.Table, o Options) []byte {
 	fmt.Fprintf(&out, "## Fine-tuning benchmarks\n\n%s.\n\n", view.Summary(t))
 	writeCaption(&out, t, all, settings, o)
 	if len(all) > 0 {
+		g := newGrid(columns, leastMarkdown)
 		for i := -2; i < len(all); i++ {
-			out.WriteString(markdownLine(columns, i) + "\n")
+			out.WriteString(g.markdownLine(i) + "\n")
 		}
 		out.WriteString("\n")
 	}
@@ -100,24 +101,6 @@ func markdownColumns(all []line, settings []string, notes *footnotes, o Options)
 		columns = append(columns, note)
 	}
 	return columns
-}
-
-// markdownLine is the line of one experiment, the header for -2, the rule for -1.
-func markdownLine(columns []column, i int) string {
-	parts := make([]string, len(columns))
-	for k, c := range columns {
-		switch width := max(c.width(), 3); {
-		case i == -2:
-			parts[k] = pad(c.header, width, c.right)
-		case i == -1 && c.right:
-			parts[k] = strings.Repeat("-", width-1) + ":"
-		case i == -1:
-			parts[k] = strings.Repeat("-", width)
-		default:
-			parts[k] = pad(c.cells[i], width, c.right)
-		}
-	}
-	return "| " + strings.Join(parts, " | ") + " |"
 }
 
 func writeFailures(out *strings.Builder, all []line) {

@@ -137,9 +137,9 @@ func writeLedger(out *strings.Builder, row table.Row, width int) {
 }
 
 func writeColumns(out *strings.Builder, columns []column, rows, width int) {
-	gap := fit(columns, width)
+	g := fit(columns, width)
 	for i := -1; i < rows; i++ {
-		out.WriteString(textLine(columns, i, gap) + "\n")
+		out.WriteString(g.textLine(i) + "\n")
 	}
 }
 

@@ -28,10 +28,10 @@ func Plan(w io.Writer, experiments []experiment.Experiment, width int) error {
 			columns[i].cells = append(columns[i].cells, cell)
 		}
 	}
-	gap := fit(columns, width)
+	g := fit(columns, width)
 	var out strings.Builder
 	for i := -1; i < len(experiments); i++ {
-		out.WriteString(textLine(columns, i, gap) + "\n")
+		out.WriteString(g.textLine(i) + "\n")
 	}
 	fmt.Fprintf(&out, "\n%s. batch is samples on each device in one forward step.\n", plural(len(experiments), "experiment"))
 	_, err := io.WriteString(w, out.String())

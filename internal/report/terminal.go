@@ -18,14 +18,14 @@ func Terminal(w io.Writer, t table.Table, width int, o Options) error {
 	settings := telling(t, o)
 	var notes footnotes
 	columns := terminalColumns(all, settings, &notes, o, true)
-	if natural(columns) > width {
+	if newGrid(columns, 0).total(narrowGap) > width {
 		notes = footnotes{}
 		columns = terminalColumns(all, settings, &notes, o, false)
 	}
-	gap := fit(columns, width)
+	g := fit(columns, width)
 	var out strings.Builder
 	for i := -1; i < len(all); i++ {
-		out.WriteString(textLine(columns, i, gap) + "\n")
+		out.WriteString(g.textLine(i) + "\n")
 	}
 	out.WriteString("\n")
 	writeWrapped(&out, view.Summary(t), "", width)
@@ -92,15 +92,6 @@ func terminalColumns(all []line, settings []string, notes *footnotes, o Options,
 		columns = append(columns, note)
 	}
 	return columns
-}
-
-// natural is the width of the columns with nothing shortened.
-func natural(columns []column) int {
-	total := narrowGap * (len(columns) - 1)
-	for _, c := range columns {
-		total += c.width()
-	}
-	return total
 }
 
 // shortModels maps models to the names without their owner or folder, as far as those
