@@ -12,6 +12,9 @@ import (
 // lies under the new one. The identity stays. dir is absolute.
 func (e Experiment) Relocate(dir string) Experiment {
 	old := e.Dir
+	if old == dir && e.Name == filepath.Base(dir) {
+		return e
+	}
 	e.Dir, e.Name = dir, filepath.Base(dir)
 	e.Argv, e.Env = slices.Clone(e.Argv), maps.Clone(e.Env)
 	if old == "" {

@@ -131,8 +131,9 @@ func (p *planner) trainerOf(s scenario.Scenario) string {
 // compare finds points that cannot be told apart, and points that differ only in
 // the batch size that was asked for.
 func (p *planner) compare() {
-	ids, inputs, reported := map[string]experiment.Experiment{}, map[string]experiment.Experiment{}, map[string]bool{}
-	for _, e := range p.plan.Experiments {
+	ids, inputs, reported := map[string]*experiment.Experiment{}, map[string]*experiment.Experiment{}, map[string]bool{}
+	for i := range p.plan.Experiments {
+		e := &p.plan.Experiments[i]
 		if first, ok := ids[e.ID]; ok {
 			if reported[e.Scenario] {
 				continue
@@ -142,17 +143,23 @@ func (p *planner) compare() {
 			continue
 		}
 		ids[e.ID] = e
-		asked := e.EffectiveBatch
-		e.EffectiveBatch = 0
-		input := experiment.Identity(e)
+		input := withoutBatch(*e)
 		if first, ok := inputs[input]; ok {
 			p.warn("scenario %q: batch sizes %d and %d on %d GPUs come to the same arguments, both are run",
-				e.Scenario, first.EffectiveBatch, asked, e.NumGPUs)
+				e.Scenario, first.EffectiveBatch, e.EffectiveBatch, e.NumGPUs)
 			continue
 		}
-		e.EffectiveBatch = asked
 		inputs[input] = e
 	}
+}
+
+// withoutBatch is the identity of what an experiment comes to, whatever batch was asked for.
+func withoutBatch(e experiment.Experiment) string {
+	if e.EffectiveBatch == 0 {
+		return e.ID
+	}
+	e.EffectiveBatch = 0
+	return experiment.Identity(e)
 }
 
 func (p *planner) positionOf(name string) scenario.Position {

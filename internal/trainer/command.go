@@ -121,8 +121,10 @@ func (s Start) launchable() error {
 }
 
 func isPython(word string) bool {
-	return regexp.MustCompile(`^python([23](\.[0-9]+)?t?)?$`).MatchString(path.Base(word))
+	return pythonName.MatchString(path.Base(word))
 }
+
+var pythonName = regexp.MustCompile(`^python([23](\.[0-9]+)?t?)?$`)
 
 // program returns the command without its settings. For a Python program the
 // interpreter comes first, so that a launcher can take its place.
@@ -188,5 +190,7 @@ func flags(settings []experiment.Setting) ([]string, error) {
 // everything with a dash in front but negative numbers. After --name= it takes
 // anything, but only one value.
 func looksLikeFlag(value string) bool {
-	return strings.HasPrefix(value, "-") && !regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`).MatchString(value)
+	return strings.HasPrefix(value, "-") && !negativeNumber.MatchString(value)
 }
+
+var negativeNumber = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"tunebench/internal/experiment"
 )
@@ -196,6 +197,21 @@ func TestWordsRefusesWhatNeedsAShell(t *testing.T) {
 			t.Errorf("%q: got %q and %v, want an error with %q", command, got, err, want)
 		}
 	}
+}
+
+func TestAPlainCommandIsSplitAsAShellDoesIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		command := rapid.StringMatching(`( ?(if|then|for|in|do|done|time|function|[A-Za-z0-9_./,:@%+-]{1,5}))+ ?`).Draw(t, "command")
+		want, wantErr := shellWords(command)
+		got, err := Words(command)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: error %v, a shell's is %v", command, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q (-a shell +got)\n%s", command, diff)
+		}
+	})
 }
 
 // FuzzWords holds that what is accepted is made of characters of the command, in

@@ -3,6 +3,7 @@ package trainer
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,6 +13,14 @@ import (
 // backslashes keep them together. What a shell would have to compute ($HOME, `date`,
 // ~) or do itself (a pipe, a second command) is an error, since no shell is run.
 func Words(command string) ([]string, error) {
+	if plainCommand.MatchString(command) && !reserved.MatchString(command) {
+		return strings.Fields(command), nil
+	}
+	return shellWords(command)
+}
+
+// shellWords splits any command.
+func shellWords(command string) ([]string, error) {
 	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
 	file, err := parser.Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -34,6 +43,13 @@ func Words(command string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// A plain command holds nothing that a shell takes for more than a letter and begins with
+// none of its own words. Most commands are plain, and a plan splits one for each experiment.
+var (
+	plainCommand = regexp.MustCompile(`^ *[A-Za-z0-9_./-][A-Za-z0-9_./,:@%+-]*(?: +[A-Za-z0-9_./,:@%+-]+)* *$`)
+	reserved     = regexp.MustCompile(`^ *(?:if|then|else|elif|fi|do|done|case|esac|while|until|for|in)(?: |$)`)
+)
 
 // onlyCall returns the one simple command in the text.
 func onlyCall(file *syntax.File, command string) (*syntax.CallExpr, error) {
