@@ -20,6 +20,7 @@ type curves struct {
 	Series  []series  `json:"series,omitempty"`
 	Marks   []mark    `json:"marks,omitempty"`
 	Trained []float64 `json:"trained,omitempty"` // from and to, in seconds on the axis of the series
+	Guessed bool      `json:"guessed,omitempty"` // whether Trained is put where it fits
 	Steps   []step    `json:"steps,omitempty"`
 	Notes   []string  `json:"notes,omitempty"` // what could not be read
 }
@@ -69,7 +70,7 @@ func makeCurves(l timeline.Timeline) *curves {
 		out.Steps = append(out.Steps, step(s))
 	}
 	if l.Trained != nil {
-		out.Trained = []float64{l.Trained.From, l.Trained.To}
+		out.Trained, out.Guessed = []float64{l.Trained.From, l.Trained.To}, l.Trained.Inferred
 	}
 	return &out
 }

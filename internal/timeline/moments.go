@@ -14,6 +14,8 @@ type moments struct {
 	zero     time.Time // what the axis counts from
 	started  time.Time // of the trainer; zero where it is not recorded
 	duration time.Duration
+	begun    time.Time // when the Trainer began to train; zero where it is not recorded
+	trained  time.Time // when it had trained; zero where it is not recorded, or did not get there
 	exit     time.Time // when the last rank wrote the probe's record; zero where none did
 	steps    []Step
 }
@@ -30,6 +32,9 @@ func readMoments(root *os.Root) moments {
 	}
 	if report, err := readProbe(root); err == nil {
 		m.steps, m.exit = logged(report), lastExit(report)
+		if t := report.Trainer(); t != nil {
+			m.begun, m.trained = t.TrainBegin, t.TrainEnd
+		}
 	}
 	if len(m.steps) > 0 {
 		return m

@@ -24,7 +24,7 @@ func (t *Timeline) place(r table.Row, m moments) {
 	if m.duration > 0 {
 		t.Marks = append(t.Marks, Mark{Name: "end", At: m.at(m.ended())})
 	}
-	if t.Trained = m.trained(r); t.Trained != nil {
+	if t.Trained = m.training(r); t.Trained != nil {
 		t.Steps = m.steps
 	}
 }
@@ -36,13 +36,25 @@ func (m moments) at(moment time.Time) float64 {
 
 func (m moments) ended() time.Time { return m.started.Add(m.duration) }
 
-// trained is when the experiment trained. The Trainer says only how long that took. It is
-// put so that it ended with the trainer's exit, which is late by the time that it took to
-// save and to exit.
-func (m moments) trained(r table.Row) *Band {
-	if m.duration <= 0 {
+// training is when the experiment trained, as the probe recorded it; one that was cut short
+// trained until its end.
+func (m moments) training(r table.Row) *Band {
+	ended := m.ended()
+	switch {
+	case m.duration <= 0:
 		return nil
+	case m.begun.Before(m.started) || m.begun.After(ended): // of no record, or of another clock
+		return m.inferred(r)
+	case m.trained.After(m.begun) && m.trained.Before(ended):
+		ended = m.trained
 	}
+	return &Band{From: m.at(m.begun), To: m.at(ended)}
+}
+
+// inferred is when the experiment trained where only the Trainer says how long that took.
+// It is put so that it ended with the trainer's exit, which is late by the time that it took
+// to save and to exit.
+func (m moments) inferred(r table.Row) *Band {
 	ended := m.ended()
 	if m.exit.After(m.started) && m.exit.Before(ended) {
 		ended = m.exit
@@ -52,5 +64,5 @@ func (m moments) trained(r table.Row) *Band {
 	if !took.Known() || took.Number <= 0 || took.Number > end-m.at(m.started) {
 		return nil
 	}
-	return &Band{From: end - took.Number, To: end}
+	return &Band{From: end - took.Number, To: end, Inferred: true}
 }

@@ -40,7 +40,10 @@ type Mark struct {
 }
 
 // Band is a stretch of time.
-type Band struct{ From, To float64 }
+type Band struct {
+	From, To float64
+	Inferred bool // put where it fits; else both ends were recorded
+}
 
 // deviceLog is the devices' log inside an experiment's folder.
 const deviceLog = "gpu_memory_logs.csv"

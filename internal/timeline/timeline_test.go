@@ -104,7 +104,7 @@ func TestBothLogsAndTheMomentsStandOnOneAxis(t *testing.T) {
 		Devices: []curve.Curve{{Name: "device 0", Model: "G", Rows: 3, Points: []curve.Point{{T: 1.5, V: 0}, {T: 2.5, V: 9 * mib}, {T: 3.5, V: 2 * mib}}}},
 		Host:    []curve.Curve{{Name: "host RSS", Rows: 2, Points: []curve.Point{{T: 0, V: 5}, {T: 1, V: 6}}}},
 		Marks:   []timeline.Mark{{Name: "start", At: 1}, {Name: "end", At: 21}},
-		Trained: &timeline.Band{From: 9, To: 21},
+		Trained: &timeline.Band{From: 9, To: 21, Inferred: true},
 		Steps:   []timeline.Step{{N: 5, At: 6}, {N: 10, At: 12}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -121,12 +121,12 @@ func TestMomentsArePlacedWhereTheClockIsKnownOnly(t *testing.T) {
 		band  *timeline.Band
 	}{
 		"no log at all":                   {run{duration: 20 * time.Second, trained: 5}, nil, nil},
-		"devices only":                    {run{devices: devices, duration: 20 * time.Second, trained: 5}, []timeline.Mark{{Name: "start", At: -2}, {Name: "end", At: 18}}, &timeline.Band{From: 13, To: 18}},
+		"devices only":                    {run{devices: devices, duration: 20 * time.Second, trained: 5}, []timeline.Mark{{Name: "start", At: -2}, {Name: "end", At: 18}}, &timeline.Band{From: 13, To: 18, Inferred: true}},
 		"a log without times":             {run{devices: "index, memory.used [MiB]\n0, 3 MiB\n", duration: 20 * time.Second, trained: 5}, nil, nil},
 		"no duration":                     {run{host: host, trained: 5}, []timeline.Mark{{Name: "start"}}, nil},
 		"a training longer than the run":  {run{host: host, duration: 4 * time.Second, trained: 5}, []timeline.Mark{{Name: "start"}, {Name: "end", At: 4}}, nil},
 		"a training that took no time":    {run{host: host, duration: 4 * time.Second}, []timeline.Mark{{Name: "start"}, {Name: "end", At: 4}}, nil},
-		"a training as long as the whole": {run{host: host, duration: 4 * time.Second, trained: 4}, []timeline.Mark{{Name: "start"}, {Name: "end", At: 4}}, &timeline.Band{From: 0, To: 4}},
+		"a training as long as the whole": {run{host: host, duration: 4 * time.Second, trained: 4}, []timeline.Mark{{Name: "start"}, {Name: "end", At: 4}}, &timeline.Band{From: 0, To: 4, Inferred: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +176,35 @@ func TestTheTrainingEndsWithTheLastRank(t *testing.T) {
 				writeProbe(t, dir, i, began().Add(at))
 			}
 			got := timeline.Read(gather(t, dir).Rows[0], curve.Limit)
-			if diff := cmp.Diff(&timeline.Band{From: tc.end - 5, To: tc.end}, got.Trained); diff != "" {
+			if diff := cmp.Diff(&timeline.Band{From: tc.end - 5, To: tc.end, Inferred: true}, got.Trained); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestATrainingThatTheProbeSawStandsWhereItWas(t *testing.T) {
+	t.Parallel()
+	at := func(seconds float64) int64 { return began().Add(time.Duration(seconds * 1e9)).UnixNano() }
+	for name, tc := range map[string]struct {
+		begin, end int64
+		want       timeline.Band
+	}{
+		"both ends":                       {at(6), at(12.5), timeline.Band{From: 6, To: 12.5}},
+		"cut short":                       {at(6), 0, timeline.Band{From: 6, To: 20}},
+		"an end before its beginning":     {at(6), at(5), timeline.Band{From: 6, To: 20}},
+		"an end after the run's":          {at(6), at(99), timeline.Band{From: 6, To: 20}},
+		"a beginning before the run's":    {at(-3600), at(12), timeline.Band{From: 10, To: 15, Inferred: true}},
+		"no beginning, of an older probe": {0, 0, timeline.Band{From: 10, To: 15, Inferred: true}},
+		"a beginning after the run's end": {at(99), at(100), timeline.Band{From: 10, To: 15, Inferred: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "exp_0")
+			run{host: hostRows(0, 5), duration: 20 * time.Second, trained: 5}.write(t, dir)
+			writeProbe(t, dir, 0, began().Add(15*time.Second), fmt.Sprintf(`, "trainer": {"stages": {}, "train_begin_ns": %d, "train_end_ns": %d}`, tc.begin, tc.end))
+			got := timeline.Read(gather(t, dir).Rows[0], curve.Limit)
+			if diff := cmp.Diff(&tc.want, got.Trained); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -252,14 +280,14 @@ func TestEachReadsEveryRowOnce(t *testing.T) {
 }
 
 // writeProbe leaves the record of one of several ranks.
-func writeProbe(t *testing.T, dir string, rank int, written time.Time) {
+func writeProbe(t *testing.T, dir string, rank int, written time.Time, more ...string) {
 	t.Helper()
 	folder := filepath.Join(dir, record.ProbeDir)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf(`{"format": 1, "complete": true, "errors": [], "pid": %d, "ppid": 1, "started_ns": %d, "written_ns": %d, "argv": ["python", "t.py"], "place": {"rank": %d, "local_rank": %d, "world_size": 2}, "torch": {"version": "2.11.0", "cuda": []}}`,
-		10+rank, began().UnixNano(), written.UnixNano(), rank, rank)
+	text := fmt.Sprintf(`{"format": 1, "complete": true, "errors": [], "pid": %d, "ppid": 1, "started_ns": %d, "written_ns": %d, "argv": ["python", "t.py"], "place": {"rank": %d, "local_rank": %d, "world_size": 2}, "torch": {"version": "2.11.0", "cuda": []}%s}`,
+		10+rank, began().UnixNano(), written.UnixNano(), rank, rank, strings.Join(more, ""))
 	if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("process_%d.json", rank)), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -193,5 +193,5 @@ const drawTime = () => {
   });
   list.forEach((g, i) => plots.push(chart(r, g, places[i])));
   setZoom(state.zoom);
-  $("timelegend").textContent = list.length ? "Drag over a chart, or spread two fingers on it, to zoom; double-click for the whole run; with the keyboard: + \u2212 0 and the arrows. Long logs are thinned; the lowest and highest of each stretch are kept." + (k.trained ? trainingText : "") : "";
+  $("timelegend").textContent = list.length ? "Drag over a chart, or spread two fingers on it, to zoom; double-click for the whole run; with the keyboard: + \u2212 0 and the arrows. Long logs are thinned; the lowest and highest of each stretch are kept." + (k.guessed ? trainingText : "") : "";
 };
