@@ -44,6 +44,10 @@ var (
 	exceptionLine = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::|$)`)
 )
 
+// OfLauncher reports whether an exception is a launcher's own, which says that a child failed
+// and not why.
+func OfLauncher(exception string) bool { return launcherWords.MatchString(exception) }
+
 // classify names the kind that a line is evidence of. Exact says that the text is a
 // program's own report of the failure; other texts may only mention it, unless they
 // stand in an exception. The host's memory comes first, since its texts say "out of

@@ -44,7 +44,11 @@ func (r *Row) addMemory(root *os.Root, rec record.Record, p inside, o Options) {
 	}
 	peak := r.addTorch(rec, p, o)
 	if len(p.uses) == 0 {
-		r.note("GPU memory", memory.Compare(r.Memory, peak)...)
+		doubts := memory.Compare(r.Memory, peak)
+		r.note("GPU memory", doubts...)
+		if len(doubts) > 0 {
+			r.Memory.Mark = max(r.Memory.Mark, memory.Doubtful)
+		}
 	}
 	r.addLedger(root, rec, p)
 	r.addDevices(rec)

@@ -49,12 +49,30 @@ func (r *Row) readProbe(root *os.Root, rec record.Record) inside {
 	p.there, p.report, p.uses = true, report, uses(report)
 	p.gap = "no process used a device through torch"
 	r.note("probe", report.Notes...)
-	for _, process := range report.Processes {
-		if e := process.Exception; e != nil {
-			r.Exceptions = append(r.Exceptions, fmt.Sprintf("%s: %s", process.Label(), spelledException(*e)))
+	r.Exceptions = exceptions(report)
+	return p
+}
+
+// exceptions says what ended processes. A launcher's own exception says only that a child
+// failed, so it stands where no child says why.
+func exceptions(r probe.Report) []string {
+	var own, launchers []string
+	for _, p := range r.Processes {
+		if p.Exception == nil {
+			continue
+		}
+		text := spelledException(*p.Exception)
+		said := fmt.Sprintf("%s: %s", p.Label(), text)
+		if outcome.OfLauncher(text) {
+			launchers = append(launchers, said)
+		} else {
+			own = append(own, said)
 		}
 	}
-	return p
+	if len(own) > 0 {
+		return own
+	}
+	return launchers
 }
 
 func readProbeIn(root *os.Root) (r probe.Report, found bool, err error) {
@@ -106,10 +124,16 @@ func distinctPIDs(p probe.Process) []int {
 	return slices.Compact(pids)
 }
 
-// spelledException is the type with the first line of the message.
+// spelledException is the type with the first line of the message that is no rule.
 func spelledException(e probe.Exception) string {
-	message, _, _ := strings.Cut(strings.TrimSpace(e.Message), "\n")
-	return strings.TrimSuffix(e.Type+": "+message, ": ")
+	first := ""
+	for line := range strings.Lines(e.Message) {
+		if first = strings.TrimSpace(line); strings.Trim(first, "=-*") != "" {
+			break
+		}
+		first = ""
+	}
+	return strings.TrimSuffix(e.Type+": "+first, ": ")
 }
 
 // exact returns the metrics with the probe's exact values in place of those that are

@@ -192,6 +192,59 @@ func TestALinkInPlaceOfTheProbesFolderIsNotFollowed(t *testing.T) {
 	}
 }
 
+func TestALaunchersExceptionStandsWhereNoChildSaysWhy(t *testing.T) {
+	t.Parallel()
+	raised := func(kind, message string) string {
+		return fmt.Sprintf(`, "exception": {"type": %q, "message": %q, "where": "x.py:1"}`, kind, message)
+	}
+	const rule = "\n====\nrank.py FAILED\n----"
+	launcher := func(more string) string {
+		return fmt.Sprintf(`{"format": 1, "complete": true, "pid": 5, "ppid": 1, "started_ns": 1, "written_ns": 2%s}`, more)
+	}
+	child := raised("torch.distributed.elastic.multiprocessing.errors.ChildFailedError", rule)
+	memoryError := raised("torch.OutOfMemoryError", "CUDA out of memory.\nmore")
+	for name, tc := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a rank says why":           {[]string{launcher(child), rankRecord(1, 8, 1, memoryError)}, "rank 1 (pid 8): torch.OutOfMemoryError: CUDA out of memory."},
+		"nobody else says anything": {[]string{launcher(child), rankRecord(0, 7, 1, "")}, "process 5: torch.distributed.elastic.multiprocessing.errors.ChildFailedError: rank.py FAILED"},
+		"accelerate's":              {[]string{launcher(raised("subprocess.CalledProcessError", "Command 'x' returned 1")), rankRecord(1, 8, 1, memoryError)}, "rank 1 (pid 8): torch.OutOfMemoryError: CUDA out of memory."},
+		"a message of rules alone":  {[]string{launcher(raised("RuntimeError", "====\n----"))}, "process 5: RuntimeError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for i, text := range tc.files {
+				files[fmt.Sprintf("probe/process_%d.json", i)] = text
+			}
+			if got := strings.Join(probedRow(t, watchedRecord("stdout"), files).Exceptions, "|"); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAPeakBelowTorchsOwnIsMarkedInFoldersOfTheFirstHarnessToo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		last int // MiB of the log's last reading
+		want memory.Mark
+	}{
+		"it grew by less than torch held": {84, memory.Doubtful},
+		"it never grew":                   {4, memory.Doubtful},
+		"it grew by more":                 {404, memory.Sure},
+	} {
+		dir := t.TempDir()
+		put(t, dir, "exp_0", record.FileName, `{"num_gpus": 1, "train_runtime": 1, "before_init_mem_gpu": 0, "init_mem_gpu_alloc_delta": 0, "init_mem_gpu_peaked_delta": 0,
+			"train_mem_gpu_alloc_delta": 104857600, "train_mem_gpu_peaked_delta": 104857600}`)
+		put(t, dir, "exp_0", deviceLog, header+"2025/03/04 10:00:01.101, X, 0, 4 MiB\n"+fmt.Sprintf("2025/03/04 10:00:02.101, X, 0, %d MiB\n", tc.last))
+		if got := gather(t, dir).Rows[0].Memory.Mark; got != tc.want {
+			t.Errorf("%s: mark %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestTheFirstHarnessHasNoneOfOurColumns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
