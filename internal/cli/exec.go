@@ -24,7 +24,11 @@ func newExec(s System) *cobra.Command {
 		Example: "  tunebench exec results/exp_3",
 		Args:    exactly(1, "one experiment's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := experiment.Load(args[0]); err != nil {
+			e, err := experiment.Load(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if err := runner.CheckSecrets(e, s.Environ); err != nil {
 				return usage(err)
 			}
 			if rec, err := record.Read(args[0]); err == nil && rec.Final() && !overwrite {
@@ -80,6 +84,12 @@ func newReplay(s System) *cobra.Command {
 			e, err := experiment.Load(args[0])
 			if err != nil {
 				return usage(err)
+			}
+			if err := runner.CheckSecrets(e, s.Environ); err != nil {
+				return usage(err)
+			}
+			for _, name := range e.Withheld() {
+				_, _ = fmt.Fprintf(s.Stderr, "%s: its value is not recorded, that of your environment is used\n", name)
 			}
 			dir, err := replayFolder(args[0], out)
 			if err != nil {

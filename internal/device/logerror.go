@@ -59,6 +59,8 @@ func isDriverError(text string) bool {
 }
 
 // lineReaders lends their buffers from one log to the next.
+//
+//nolint:gochecknoglobals // what is lent belongs to nobody
 var lineReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLineBytes) }}
 
 // eachLine hands on every line with its number and whether it ends in a line end. Of a

@@ -36,15 +36,16 @@ type content struct {
 // Identity returns 16 hexadecimal digits made of what shapes the result of an
 // experiment, and of nothing that only places it: which devices, port, folders,
 // interpreter, limits and sampling do not enter, nor does the order of the settings.
-// A file whose content is known enters by content, not by path.
+// A file whose content is known enters by content, not by path; a variable that looks
+// like a secret enters by name.
 func Identity(e Experiment) string {
 	c := content{
 		Version: identityVersion, Scenario: e.Scenario, Trainer: e.Trainer, Launcher: e.Launcher,
 		Settings: canonical(e), Framework: sum(e.Framework), Data: sum(e.Data),
-		Env: map[string]string{}, NumGPUs: e.NumGPUs, Batch: e.EffectiveBatch, Trial: e.Trial,
+		Env: recorded(e.OwnEnv), NumGPUs: e.NumGPUs, Batch: e.EffectiveBatch, Trial: e.Trial,
 	}
-	for name, value := range e.OwnEnv {
-		c.Env[name] = value
+	if c.Env == nil {
+		c.Env = map[string]string{}
 	}
 	if e.Launcher == "accelerate" {
 		c.Accelerate = sum(e.Accelerate)

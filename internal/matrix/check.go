@@ -3,6 +3,7 @@ package matrix
 import (
 	"slices"
 
+	"tunebench/internal/experiment"
 	"tunebench/internal/scenario"
 	"tunebench/internal/trainer"
 )
@@ -76,6 +77,10 @@ func (p *planner) checkScenario(s scenario.Scenario) {
 	for _, v := range s.Env {
 		if v.Name == visibleDevices || v.Name == frameworkConfig {
 			p.complain(v.Position.Problem("%s is set by tunebench, from the matrix", v.Name))
+		}
+		if experiment.Secret(v.Name, v.Value) {
+			p.warn("%s: %s looks like a secret, so its value is not recorded: exec, replay and command.sh take it from the environment",
+				v.Position, v.Name)
 		}
 	}
 	if kind := p.trainerOf(s); kind != trainer.Builtin {

@@ -52,6 +52,10 @@ func execute(ctx context.Context, e experiment.Experiment, at place, o Options) 
 	}
 	defer func() { err = errors.Join(err, held.release()) }()
 	o.warn(left)
+	e, given, err := withSecrets(e, o.Environ)
+	if err != nil {
+		return rec, err
+	}
 	if err := clearWay(e); err != nil {
 		return rec, err
 	}
@@ -67,6 +71,7 @@ func execute(ctx context.Context, e experiment.Experiment, at place, o Options) 
 	if err != nil {
 		return rec, err
 	}
+	rec.Notes = append(rec.Notes, given...)
 	if err := judge(e.Dir, ending, &rec); err != nil {
 		return rec, err
 	}

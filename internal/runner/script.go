@@ -30,12 +30,8 @@ func script(e experiment.Experiment, argv []string) (string, error) {
 	for _, name := range e.Unset {
 		fmt.Fprintf(&b, "unset %s\n", name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
-		value, err := quote(e.Env[name])
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "export %s=%s\n", name, value)
+	if err := exports(&b, e.Env); err != nil {
+		return "", err
 	}
 	words := make([]string, len(argv))
 	for i, arg := range argv {
@@ -45,6 +41,23 @@ func script(e experiment.Experiment, argv []string) (string, error) {
 	}
 	b.WriteString("exec " + strings.Join(words, " ") + "\n")
 	return b.String(), nil
+}
+
+// exports writes the variables. One whose value is not recorded is demanded of the caller.
+func exports(b *strings.Builder, env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if experiment.Secret(name, env[name]) {
+			fmt.Fprintf(b, "# %s looks like a secret: its value is not recorded, that of your environment is used.\n", name)
+			fmt.Fprintf(b, "export %s=\"${%s:?is not recorded: set it before}\"\n", name, name)
+			continue
+		}
+		value, err := quote(env[name])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "export %s=%s\n", name, value)
+	}
+	return nil
 }
 
 func quote(text string) (string, error) {
