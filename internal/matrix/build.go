@@ -15,7 +15,9 @@ import (
 // unfold plans all points of one scenario.
 func (p *planner) unfold(s scenario.Scenario) {
 	p.checkScenario(s)
-	for _, pt := range p.points(s) {
+	points := p.points(s)
+	p.plan.Experiments = slices.Grow(p.plan.Experiments, len(points))
+	for _, pt := range points {
 		p.plan.Experiments = append(p.plan.Experiments, p.experiment(s, pt))
 	}
 }

@@ -47,7 +47,7 @@ func product(points []point, axis []turn) []point {
 	for _, pt := range points {
 		for _, turn := range axis {
 			next := pt
-			next.chosen, next.call = slices.Clone(pt.chosen), slices.Clone(pt.call)
+			next.chosen, next.call = slices.Clip(pt.chosen), slices.Clip(pt.call) // a turn appends to a copy
 			turn(&next)
 			out = append(out, next)
 		}

@@ -12,8 +12,10 @@ import (
 // matrix, then the defaults, which every scenario gets whole. A setting with no value
 // keeps what comes later from setting it, and is not handed on.
 func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
-	var out []experiment.Setting
-	taken := map[string]bool{}
+	const ours = 4 // that are added later: batch, data, memory and the output
+	most := len(s.Arguments) + len(pt.chosen) + len(pt.call) + len(p.Defaults.Arguments)
+	out := make([]experiment.Setting, 0, most+ours)
+	taken := make(map[string]bool, most)
 	add := func(arguments []scenario.Argument) {
 		for _, a := range arguments {
 			if taken[a.Name] {

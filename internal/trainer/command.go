@@ -171,7 +171,7 @@ func beside(python, launcher string) string {
 
 // flags spells the settings as arguments.
 func flags(settings []experiment.Setting) ([]string, error) {
-	var out []string
+	out := make([]string, 0, 2*len(settings)) // a name and a value each, as nearly all have
 	for _, s := range settings {
 		flag := "--" + s.Name
 		switch {
