@@ -101,6 +101,16 @@ func fail(o *Outcome, e Evidence) {
 	}
 }
 
+// Explain names the cause that logs tell of and one line on it, for a run that failed and of
+// which it is not known how it ended.
+func Explain(logs LogEvidence) (Status, string) {
+	status := cause(Evidence{Logs: logs})
+	if f := chosen(logs, status); f != nil {
+		return status, oneLine(f.Message)
+	}
+	return status, oneLine(strings.TrimPrefix(said(logs), ": "))
+}
+
 // cause goes through points 4 to 8 of Judge's argument.
 func cause(e Evidence) Status {
 	signal := endingSignal(e)

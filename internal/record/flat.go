@@ -104,13 +104,7 @@ func flatValue(raw json.RawMessage) metric.Value {
 
 // judgeText names the cause that error_messages tells of; that harness recorded no exit.
 func judgeText(text string) (outcome.Status, string) {
-	folded := strings.ToLower(text)
-	status := outcome.Error
-	if strings.Contains(folded, "out of memory") || strings.Contains(text, "OutOfMemoryError") {
-		status = outcome.OOM
-	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return status, strings.TrimSpace(lines[len(lines)-1])
+	return outcome.Explain(outcome.ScanLogs(strings.NewReader(text + "\n")))
 }
 
 // hasFinalMetrics reports whether the trainer printed its closing line.

@@ -479,3 +479,31 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTheReasonOfAnOlderFailureIsTheExceptionAndNotTheLastLine(t *testing.T) {
+	t.Parallel()
+	const full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 31.25 GiB."
+	for name, tc := range map[string]struct {
+		text   string
+		status outcome.Status
+		reason string
+	}{
+		"a bar behind it":            {"Traceback (most recent call last):\n  File \"x\"\n" + full + "\n  0%|          | 0/10 [00:09<?, ?it/s]", outcome.OOM, full},
+		"its launcher's words after": {"Traceback (most recent call last):\n  File \"x\"\n" + full + "\nE0321 torch/distributed/elastic] failed (exitcode: 1) local_rank: 0", outcome.OOM, full},
+		"the host's memory":          {"Traceback (most recent call last):\n  File \"x\"\nMemoryError\n", outcome.HostMemory, "MemoryError"},
+		"refused arguments":          {"usage: fit.py [-h]\nfit.py: error: unrecognized arguments: --x", outcome.Usage, "fit.py: error: unrecognized arguments: --x"},
+		"no exception at all":        {"it did not work", outcome.Error, "it did not work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := json.Marshal(map[string]any{"num_gpus": 1, "error_messages": tc.text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Parse(data)
+			if err != nil || got.Outcome.Status != tc.status || got.Outcome.Reason != tc.reason {
+				t.Errorf("%s, %q, %v; want %s, %q", got.Outcome.Status, got.Outcome.Reason, err, tc.status, tc.reason)
+			}
+		})
+	}
+}
