@@ -1,18 +1,13 @@
 package table
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
-	"tunebench/internal/experiment"
 	"tunebench/internal/record"
 )
 
@@ -37,75 +32,131 @@ func NewGatherer(options Options) *Gatherer {
 	return &Gatherer{options: options, rows: make(map[string]remembered)}
 }
 
-// Gather makes the table of the results folders, or of single experiment folders.
-// What is wrong inside one experiment's folder costs no more than its own row; an
-// error is a folder of dirs that cannot be listed.
+// Gather makes the table of the results folders, or of single experiment folders. A
+// folder that is named twice, also by a link, is counted once. What is wrong inside one
+// experiment's folder costs no more than its own row; an error is a folder of dirs that
+// cannot be listed. That no experiment was found is no error here: see Table.Found.
 func Gather(dirs []string, options Options) (Table, error) {
 	return NewGatherer(options).Gather(dirs)
 }
 
 // Gather makes the table as it stands now. See the function of that name.
 func (g *Gatherer) Gather(dirs []string) (Table, error) {
+	var t Table
+	var batches []batch
 	var all []reader
+	known := newFolders()
 	for _, dir := range dirs {
-		readers, done, err := g.readers(dir)
+		b, err := g.batch(dir, known)
 		if err != nil {
-			return Table{}, err
+			return Table{}, fmt.Errorf("gather results: %w", err)
 		}
-		defer done()
-		all = append(all, readers...)
+		t.Notes = append(t.Notes, b.twice...)
+		batches, all = append(batches, b), append(all, b.readers...)
 	}
-	return Table{Rows: readAll(all)}, nil
+	read := readAll(all)
+	for _, b := range batches {
+		rows := found(read[:len(b.readers)])
+		read = read[len(b.readers):]
+		t.Rows = append(t.Rows, rows...)
+		if len(rows) == 0 && len(b.twice) == 0 {
+			t.Empty = append(t.Empty, b.dir)
+			t.Notes = append(t.Notes, notFound(b.dir))
+		}
+	}
+	return t, nil
 }
 
-// readers returns what reads the experiments of a folder, in order; done ends them.
-func (g *Gatherer) readers(dir string) (all []reader, done func(), err error) {
+// batch is what a folder that was given holds.
+type batch struct {
+	dir     string
+	readers []reader // of its experiments, in order
+	twice   []string // a note for each folder that is left out, since it is known already
+}
+
+func (g *Gatherer) batch(dir string, known *folders) (batch, error) {
+	b := batch{dir: dir}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("gather results: %w", err)
+		return b, err
 	}
-	done = func() { _ = root.Close() } // it was only read
-	if isExperiment(root) {
-		return []reader{func() (Row, bool) { return g.single(root, dir), true }}, done, nil
+	defer root.Close()
+	twice, err := known.given(root, dir)
+	if err != nil {
+		return b, fmt.Errorf("look into %s: %w", dir, err)
+	}
+	if twice != "" {
+		b.twice = []string{twice}
+		return b, nil
 	}
 	names, err := experiments(root)
 	if err != nil {
-		done()
-		return nil, nil, fmt.Errorf("gather results: list %s: %w", dir, err)
+		return b, fmt.Errorf("list %s: %w", dir, err)
 	}
-	frameworks := readFrameworks(root)
+	if isExperiment(root) || len(names) == 0 && holdsAny(root) {
+		b.add(known.experiment(dir, dir), func() (Row, bool) { return g.single(dir), true })
+		return b, nil
+	}
+	f := readFrameworks(root)
 	for _, name := range names {
-		all = append(all, func() (Row, bool) { return g.below(root, name, filepath.Join(dir, name), frameworks) })
+		b.add(known.experiment(filepath.Join(dir, name), dir), func() (Row, bool) { return g.below(dir, name, f) })
 	}
-	return all, done, nil
+	return b, nil
+}
+
+// add adds an experiment, or the note that it is known already.
+func (b *batch) add(twice string, r reader) {
+	if twice != "" {
+		b.twice = append(b.twice, twice)
+		return
+	}
+	b.readers = append(b.readers, r)
 }
 
 // single is the row of a folder that was named itself.
-func (g *Gatherer) single(root *os.Root, dir string) Row {
-	name := filepath.Base(dir)
+func (g *Gatherer) single(dir string) Row {
+	results, name, f := filepath.Dir(filepath.Clean(dir)), filepath.Base(dir), frameworks{}
 	if absolute, err := filepath.Abs(dir); err == nil {
+		if name == "." || name == ".." {
+			results = filepath.Dir(absolute)
+		}
 		name = filepath.Base(absolute)
 		if parent, err := os.OpenRoot(filepath.Dir(absolute)); err == nil {
 			defer parent.Close()
-			return g.row(root, name, dir, readFrameworks(parent))
+			f = readFrameworks(parent)
 		}
 	}
-	return g.row(root, name, dir, frameworks{})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return unreadable(name, dir, results, err)
+	}
+	defer root.Close()
+	row := g.row(root, name, dir, f)
+	row.Results = results
+	return row
 }
 
 // below is the row of one folder below a results folder. A link that leads out of the
 // results folder is not followed. ok is false for a folder in which nothing was run, such
 // as one whose experiment was forgotten.
-func (g *Gatherer) below(parent *os.Root, name, dir string, f frameworks) (row Row, ok bool) {
+func (g *Gatherer) below(results, name string, f frameworks) (row Row, ok bool) {
+	dir := filepath.Join(results, name)
+	parent, err := os.OpenRoot(results)
+	if err != nil {
+		return unreadable(name, dir, results, err), true
+	}
+	defer parent.Close()
 	root, err := parent.OpenRoot(name)
 	if err != nil {
-		return unreadable(name, dir, "cannot be opened: "+err.Error()), true
+		return unreadable(name, dir, results, err), true
 	}
 	defer root.Close()
-	if !isExperiment(root) && !wasStarted(root) {
+	if !holdsAny(root) && !wasStarted(root) {
 		return Row{}, false
 	}
-	return g.row(root, name, dir, f), true
+	row = g.row(root, name, dir, f)
+	row.Results = results
+	return row, true
 }
 
 // wasStarted reports whether a folder without description and record holds the traces
@@ -146,53 +197,6 @@ func (g *Gatherer) row(root *os.Root, name, dir string, f frameworks) Row {
 
 func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
-
-func isExperiment(root *os.Root) bool {
-	for _, name := range []string{record.FileName, experiment.FileName} {
-		if info, err := root.Lstat(name); err == nil && !info.IsDir() {
-			return true
-		}
-	}
-	return false
-}
-
-// experiments returns the names of the experiment folders, by number.
-func experiments(root *os.Root) ([]string, error) {
-	folder, err := root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	entries, err := folder.ReadDir(-1)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, entry := range entries {
-		_, ok := number(entry.Name())
-		if ok && (entry.IsDir() || entry.Type()&fs.ModeSymlink != 0) {
-			names = append(names, entry.Name())
-		}
-	}
-	slices.SortFunc(names, byNumber)
-	return names, nil
-}
-
-func byNumber(a, b string) int {
-	m, _ := number(a)
-	n, _ := number(b)
-	return cmp.Or(cmp.Compare(m, n), cmp.Compare(a, b))
-}
-
-// number returns the N of exp_N.
-func number(name string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(name, "exp_")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil
 }
 
 // openRegular opens a file of the folder. ok is false where there is none; what is

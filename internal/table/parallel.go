@@ -13,12 +13,14 @@ type reader func() (row Row, ok bool)
 // while an experiment is under way, and must not take its cores.
 const maxReaders = 8
 
-// readAll reads the folders at the same time and returns the rows in the readers' order.
-func readAll(readers []reader) []Row {
-	type result struct {
-		row Row
-		ok  bool
-	}
+// result is what a reader returned.
+type result struct {
+	row Row
+	ok  bool
+}
+
+// readAll reads the folders at the same time and returns the results in the readers' order.
+func readAll(readers []reader) []result {
 	results := make([]result, len(readers))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -30,7 +32,12 @@ func readAll(readers []reader) []Row {
 		})
 	}
 	workers.Wait()
-	rows := make([]Row, 0, len(results))
+	return results
+}
+
+// found returns the rows of the folders that are an experiment's.
+func found(results []result) []Row {
+	var rows []Row
 	for _, r := range results {
 		if r.ok {
 			rows = append(rows, r.row)

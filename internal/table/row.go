@@ -48,8 +48,8 @@ func readRow(root *os.Root, name, dir string, f frameworks, o Options) Row {
 }
 
 // unreadable is the row of a folder that cannot be looked into.
-func unreadable(name, dir, reason string) Row {
-	row := Row{Experiment: name, Dir: dir, Status: outcome.Incomplete, Reason: reason}
+func unreadable(name, dir, results string, err error) Row {
+	row := Row{Experiment: name, Dir: dir, Results: results, Status: outcome.Incomplete, Reason: "cannot be opened: " + err.Error()}
 	row.addOwn(record.Record{})
 	return row
 }

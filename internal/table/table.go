@@ -8,10 +8,13 @@ package table
 
 import (
 	"slices"
+	"strings"
 
+	"tunebench/internal/experiment"
 	"tunebench/internal/memory"
 	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
+	"tunebench/internal/record"
 )
 
 // Kind says what a cell tells of.
@@ -46,6 +49,7 @@ func (c Cell) String() string {
 type Row struct {
 	Experiment string         // the folder's name, exp_N
 	Dir        string         // the folder's path
+	Results    string         // the results folder that it is of, as it was given
 	Status     outcome.Status // running and incomplete stand for a folder without a record
 	Reason     string         // one line on why it did not end ok; empty for ok
 	Cells      []Cell         // with unique names, in the order in which they were found
@@ -105,7 +109,36 @@ func (r *Row) add(c Cell) {
 
 // Table is the rows of all folders, in the order given and then by number.
 type Table struct {
-	Rows []Row
+	Rows  []Row
+	Notes []string // on the folders: what was named twice, what holds no experiment
+	Empty []string // the folders, as given, in which no experiment was found
+}
+
+// NotFoundError says that there is no experiment in any of the folders.
+type NotFoundError struct {
+	Dirs []string
+}
+
+// Error says what was looked for, and where.
+func (e *NotFoundError) Error() string {
+	lines := make([]string, len(e.Dirs))
+	for i, dir := range e.Dirs {
+		lines[i] = notFound(dir)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func notFound(dir string) string {
+	return dir + ": no experiment was found (looked for " + experiment.FileName + " and " + record.FileName +
+		" in it and in its folders exp_0, exp_1, ...)"
+}
+
+// Found returns a *NotFoundError where the table has no row.
+func (t Table) Found() error {
+	if len(t.Rows) > 0 {
+		return nil
+	}
+	return &NotFoundError{Dirs: t.Empty}
 }
 
 // Ended returns the rows that ended ok.

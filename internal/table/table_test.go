@@ -107,10 +107,10 @@ func TestRowsAreInTheOrderOfFoldersAndNumbers(t *testing.T) {
 	write(t, filepath.Join(b, "exp_2"), ended())
 	put(t, a, "exp_3", "a file that is no folder")
 	var got []string
-	for _, r := range gather(t, b, a, filepath.Join(a, "exp_9")).Rows {
+	for _, r := range gather(t, b, filepath.Join(a, "exp_9"), a).Rows {
 		got = append(got, r.Dir)
 	}
-	want := []string{filepath.Join(b, "exp_2"), filepath.Join(a, "exp_0"), filepath.Join(a, "exp_9"), filepath.Join(a, "exp_10"), filepath.Join(a, "exp_9")}
+	want := []string{filepath.Join(b, "exp_2"), filepath.Join(a, "exp_9"), filepath.Join(a, "exp_0"), filepath.Join(a, "exp_10")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
