@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 
 	"tunebench/internal/experiment"
 	"tunebench/internal/scenario"
@@ -40,8 +42,22 @@ func (p *planner) experiment(s scenario.Scenario, pt point) experiment.Experimen
 	e.Framework, e.Data = p.framework(pt.framework), p.data(e)
 	p.command(s, &e)
 	p.environment(&e)
-	e.ID = experiment.Identity(e)
 	return e
+}
+
+// identify gives each experiment its identity. It is most of the work on a large plan, so
+// the cores share it.
+func identify(experiments []experiment.Experiment) {
+	var workers sync.WaitGroup
+	size := max(1, (len(experiments)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	for part := range slices.Chunk(experiments, size) {
+		workers.Go(func() {
+			for i := range part {
+				part[i].ID = experiment.Identity(part[i])
+			}
+		})
+	}
+	workers.Wait()
 }
 
 func folder(n int) string { return "exp_" + strconv.Itoa(n) }

@@ -15,13 +15,13 @@ func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
 	const ours = 4 // that are added later: batch, data, memory and the output
 	most := len(s.Arguments) + len(pt.chosen) + len(pt.call) + len(p.Defaults.Arguments)
 	out := make([]experiment.Setting, 0, most+ours)
-	taken := make(map[string]bool, most)
+	taken := make([]string, 0, most) // few, so a search along them is shorter than a map
 	add := func(arguments []scenario.Argument) {
 		for _, a := range arguments {
-			if taken[a.Name] {
+			if slices.Contains(taken, a.Name) {
 				continue
 			}
-			taken[a.Name] = true
+			taken = append(taken, a.Name)
 			if !a.Null {
 				out = append(out, experiment.Setting{Name: a.Name, Values: a.Values, List: a.List})
 			}
@@ -30,8 +30,10 @@ func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
 	add(withModel(s.Arguments, pt.chosen))
 	add(pt.chosen)
 	add(pt.call)
-	taken[trainingData] = taken[trainingData] || p.DataFile != ""
-	taken[skipMemory] = true // The call always says how memory is measured.
+	if p.DataFile != "" {
+		taken = append(taken, trainingData)
+	}
+	taken = append(taken, skipMemory) // The call always says how memory is measured.
 	add(p.Defaults.Arguments)
 	return out
 }
