@@ -80,7 +80,7 @@ func (p *planner) command(s scenario.Scenario, e *experiment.Experiment) {
 	start := trainer.Start{
 		Trainer: e.Trainer, Launcher: p.Launcher, Python: p.Python, NumGPUs: e.NumGPUs, Port: p.Port,
 		Self: p.Self, Script: filepath.Join(e.Dir, "hf_trainer.py"),
-		Args: append(slices.Clip(e.Settings), experiment.Setting{Name: outputDir, Values: []string{filepath.Join(e.Dir, "hf")}}),
+		Args: append(e.Settings, experiment.Setting{Name: outputDir, Values: []string{filepath.Join(e.Dir, "hf")}}),
 	}
 	if start.Python == "" {
 		start.Python = "python"

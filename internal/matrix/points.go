@@ -16,7 +16,8 @@ type point struct {
 	trial     int
 }
 
-// turn is one value of an axis, put into a point.
+// turn is one value of an axis, put into a point. What it adds to is shared with other
+// points, so it adds with the function with.
 type turn func(*point)
 
 // points returns all combinations, the last axis fastest.
@@ -47,7 +48,6 @@ func product(points []point, axis []turn) []point {
 	for _, pt := range points {
 		for _, turn := range axis {
 			next := pt
-			next.chosen, next.call = slices.Clip(pt.chosen), slices.Clip(pt.call) // a turn appends to a copy
 			turn(&next)
 			out = append(out, next)
 		}
@@ -70,8 +70,14 @@ func (p *planner) models(s scenario.Scenario) []turn {
 		model = argument(p.Defaults.Arguments, scenario.Model)
 	}
 	return each(model.Values, func(pt *point, v string) {
-		pt.chosen = append(pt.chosen, text(scenario.Model, v))
+		pt.chosen = with(pt.chosen, text(scenario.Model, v))
 	})
+}
+
+// with returns a copy with one argument more.
+func with(arguments []scenario.Argument, more scenario.Argument) []scenario.Argument {
+	out := make([]scenario.Argument, 0, len(arguments)+1)
+	return append(append(out, arguments...), more)
 }
 
 func argument(arguments []scenario.Argument, name string) scenario.Argument {
@@ -89,7 +95,7 @@ func text(name, value string) scenario.Argument {
 
 func own(axis scenario.Axis) []turn {
 	return each(axis.Values, func(pt *point, v scenario.Value) {
-		pt.chosen = append(pt.chosen, scenario.Argument{Name: axis.Name, Value: v, Position: axis.Position})
+		pt.chosen = with(pt.chosen, scenario.Argument{Name: axis.Name, Value: v, Position: axis.Position})
 	})
 }
 
@@ -101,7 +107,7 @@ func frameworks(s scenario.Scenario) []turn {
 // setting itself: all its points would be the same.
 func (p *planner) shared(s scenario.Scenario, name string, values []string) []turn {
 	if !sets(s, name) {
-		return each(values, func(pt *point, v string) { pt.call = append(pt.call, text(name, v)) })
+		return each(values, func(pt *point, v string) { pt.call = with(pt.call, text(name, v)) })
 	}
 	if len(values) > 0 {
 		p.warn("scenario %q sets %s itself, the values of the call do not reach it", s.Name, name)

@@ -54,22 +54,22 @@ func Command(s Start) (argv []string, portArg int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	args, err := flags(s.Args)
+	argv = program
+	if launcher != "" {
+		if argv, portArg, err = s.launch(launcher, program[0]); err != nil {
+			return nil, 0, err
+		}
+		target := program[1:]
+		if launcher == Torchrun {
+			target = behindDashes(target)
+		}
+		argv = append(argv, target...)
+	}
+	argv, err = withFlags(argv, s.Args)
 	if err != nil {
 		return nil, 0, err
 	}
-	if launcher == "" {
-		return append(program, args...), 0, nil
-	}
-	argv, portArg, err = s.launch(launcher, program[0])
-	if err != nil {
-		return nil, 0, err
-	}
-	target := program[1:]
-	if launcher == Torchrun {
-		target = behindDashes(target)
-	}
-	return append(append(argv, target...), args...), portArg, nil
+	return argv, portArg, nil
 }
 
 // behindDashes puts what torchrun starts behind a double dash. Without it torchrun looks for
@@ -169,9 +169,13 @@ func beside(python, launcher string) string {
 	return filepath.Join(filepath.Dir(python), launcher)
 }
 
-// flags spells the settings as arguments.
-func flags(settings []experiment.Setting) ([]string, error) {
-	out := make([]string, 0, 2*len(settings)) // a name and a value each, as nearly all have
+// withFlags appends the settings, spelled as arguments.
+func withFlags(argv []string, settings []experiment.Setting) ([]string, error) {
+	words := 0
+	for _, s := range settings {
+		words += 1 + len(s.Values)
+	}
+	out := slices.Grow(argv, words)
 	for _, s := range settings {
 		flag := "--" + s.Name
 		switch {

@@ -131,7 +131,7 @@ func TestHowSettingsAreSpelled(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := flags([]experiment.Setting{tt.setting})
+			got, err := withFlags(nil, []experiment.Setting{tt.setting})
 			if err != nil {
 				t.Fatal(err)
 			}
