@@ -16,8 +16,12 @@ func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
 	most := len(s.Arguments) + len(pt.chosen) + len(pt.call) + len(p.Defaults.Arguments)
 	out := make([]experiment.Setting, 0, most+ours)
 	taken := make([]string, 0, most) // few, so a search along them is shorter than a map
+	model := argument(pt.chosen, scenario.Model)
 	add := func(arguments []scenario.Argument) {
 		for _, a := range arguments {
+			if a.Name == scenario.Model && model.Name != "" {
+				a = model // this point's, at the place of the list of models
+			}
 			if slices.Contains(taken, a.Name) {
 				continue
 			}
@@ -27,7 +31,7 @@ func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
 			}
 		}
 	}
-	add(withModel(s.Arguments, pt.chosen))
+	add(s.Arguments)
 	add(pt.chosen)
 	add(pt.call)
 	if p.DataFile != "" {
@@ -35,18 +39,6 @@ func (p *planner) merge(s scenario.Scenario, pt point) []experiment.Setting {
 	}
 	taken = append(taken, skipMemory) // The call always says how memory is measured.
 	add(p.Defaults.Arguments)
-	return out
-}
-
-// withModel puts the model of this point at the place of the list of models.
-func withModel(arguments, chosen []scenario.Argument) []scenario.Argument {
-	model := argument(chosen, scenario.Model)
-	out := slices.Clone(arguments)
-	for i, a := range out {
-		if a.Name == scenario.Model && model.Name != "" {
-			out[i] = model
-		}
-	}
 	return out
 }
 
