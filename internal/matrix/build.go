@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,13 +13,30 @@ import (
 	"tunebench/internal/trainer"
 )
 
-// unfold plans all points of one scenario.
+// inPart is how many experiments get their identities together.
+const inPart = 256
+
+// unfold plans all points of one scenario. Identities are most of the work on a large plan,
+// so they are computed beside the points that follow.
 func (p *planner) unfold(s scenario.Scenario) {
 	p.checkScenario(s)
 	points := p.points(s)
-	p.plan.Experiments = slices.Grow(p.plan.Experiments, len(points))
-	for _, pt := range points {
-		p.plan.Experiments = append(p.plan.Experiments, p.experiment(s, pt))
+	p.plan.Experiments = slices.Grow(p.plan.Experiments, len(points)) // so that no part moves
+	var identities sync.WaitGroup
+	for part := range slices.Chunk(points, inPart) {
+		begin := len(p.plan.Experiments)
+		for _, pt := range part {
+			p.plan.Experiments = append(p.plan.Experiments, p.experiment(s, pt))
+		}
+		built := p.plan.Experiments[begin:]
+		identities.Go(func() { identify(built) })
+	}
+	identities.Wait()
+}
+
+func identify(experiments []experiment.Experiment) {
+	for i := range experiments {
+		experiments[i].ID = experiment.Identity(experiments[i])
 	}
 }
 
@@ -43,21 +59,6 @@ func (p *planner) experiment(s scenario.Scenario, pt point) experiment.Experimen
 	p.command(s, &e)
 	p.environment(&e)
 	return e
-}
-
-// identify gives each experiment its identity. It is most of the work on a large plan, so
-// the cores share it.
-func identify(experiments []experiment.Experiment) {
-	var workers sync.WaitGroup
-	size := max(1, (len(experiments)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	for part := range slices.Chunk(experiments, size) {
-		workers.Go(func() {
-			for i := range part {
-				part[i].ID = experiment.Identity(part[i])
-			}
-		})
-	}
-	workers.Wait()
 }
 
 func folder(n int) string { return "exp_" + strconv.Itoa(n) }

@@ -87,7 +87,6 @@ func Unfold(r Request) (Plan, []scenario.Problem) {
 		p.complain(scenario.Problem{Message: "no scenario is selected: slow scenarios run only where --only names them"})
 	}
 	if len(p.problems) == 0 {
-		identify(p.plan.Experiments)
 		p.compare() // Points that lack what a problem took from them would look alike.
 	}
 	if len(p.problems) > 0 {

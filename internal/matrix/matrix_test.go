@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -304,6 +305,53 @@ func TestTheTrainerGetsNumbersAsTheyAreSpelled(t *testing.T) {
 		got := p.Experiments[i].Argv[3 : 3+len(want)+1]
 		if diff := cmp.Diff(append(slices.Clone(want), warmup), got); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
+
+// TestEveryExperimentOfALargePlanHasItsOwnIdentity unfolds scenarios of more points than
+// get their identities together, of just as many, and of few.
+func TestEveryExperimentOfALargePlanHasItsOwnIdentity(t *testing.T) {
+	t.Parallel()
+	values := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprint(i+1))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	text := "scenarios:\n"
+	want := 0
+	for i, n := range []int{3 * inPart / 2, inPart, 1, 2*inPart + 1} {
+		text += fmt.Sprintf("  - name: s%d\n    matrix: {r: %s}\n    arguments: {model_name_or_path: m}\n", i, values(n))
+		want += n
+	}
+	p := plan(t, request(t, text, nil))
+	seen := map[string]string{}
+	for i, e := range p.Experiments {
+		if e.ID == "" || e.ID != experiment.Identity(e) {
+			t.Errorf("%s has the identity %q, want %q", e.Name, e.ID, experiment.Identity(e))
+		}
+		if seen[e.ID] != "" || e.Name != folder(i) {
+			t.Errorf("%s stands at %d and has the identity of %q", e.Name, i, seen[e.ID])
+		}
+		seen[e.ID] = e.Name
+	}
+	if len(seen) != want {
+		t.Errorf("%d identities, want %d", len(seen), want)
+	}
+}
+
+func TestASecretOfAScenarioIsToldOfBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
+	for variable, told := range map[string]bool{
+		"HF_TOKEN: abc": true, "PROXY: 'http://me:word@host'": true, "MINE: hf_AbCdEfGh1234": true,
+		"TOKENIZERS_PARALLELISM: 'false'": false, "PROXY: 'http://host:3128'": false,
+	} {
+		p := plan(t, request(t, "scenarios:\n  - name: s\n    env: {"+variable+"}\n    arguments: {model_name_or_path: m}\n", nil))
+		text := strings.Join(p.Warnings, "\n")
+		if strings.Contains(text, "looks like a secret") != told || strings.Contains(text, "word") {
+			t.Errorf("%s: warnings %q, want one without the value: %v", variable, text, told)
 		}
 	}
 }
