@@ -120,6 +120,12 @@ func runReport(s System, dirs []string, f *reportFlags) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err := gathered.Found(); err != nil {
+		return usage(err)
+	}
+	for _, note := range gathered.Notes {
+		_, _ = fmt.Fprintln(s.Stderr, "note:", note)
+	}
 	chosen, err := f.choose(gathered)
 	if err != nil {
 		return usage(err)

@@ -23,7 +23,25 @@ func IndexColumns() []string {
 // RawSummary writes every cell of every experiment as CSV. What is not known is an empty
 // cell; the column notes says why.
 func RawSummary(w io.Writer, t table.Table) error {
-	return writeCSV(w, t.Columns(), t.Rows)
+	return writeCSV(w, withResults(t.Columns(), 1, t.Rows), t.Rows)
+}
+
+// resultsColumn names the results folder of each row, where there are several: exp_0 alone
+// does not say which.
+const resultsColumn = "results"
+
+// withResults puts that column at its place, where it is needed.
+func withResults(columns []string, at int, rows []table.Row) []string {
+	if !ofSeveral(rows) {
+		return columns
+	}
+	columns = slices.DeleteFunc(columns, func(name string) bool { return name == resultsColumn })
+	return slices.Insert(columns, at, resultsColumn)
+}
+
+// ofSeveral reports whether the rows are of several results folders.
+func ofSeveral(rows []table.Row) bool {
+	return slices.ContainsFunc(rows, func(r table.Row) bool { return r.Results != rows[0].Results })
 }
 
 // Benchmarks writes the experiments that ended ok as CSV, in base units: the index
@@ -45,7 +63,7 @@ func Benchmarks(w io.Writer, t table.Table, o Options) error {
 	}
 	columns = slices.DeleteFunc(columns, func(name string) bool { return view.Matches(name, o.Drop) })
 	slices.Sort(columns)
-	return writeCSV(w, columns, rows)
+	return writeCSV(w, withResults(columns, 0, rows), rows)
 }
 
 // isStageReading reports whether the name is one of the Trainer's memory readings of
@@ -130,9 +148,13 @@ func writeCSV(out io.Writer, columns []string, rows []table.Row) error {
 	if err := w.Write(line); err != nil {
 		return err
 	}
+	several := ofSeveral(rows)
 	for _, r := range rows {
 		for i, name := range columns {
 			line[i] = valid(r.Text(name))
+			if several && name == resultsColumn {
+				line[i] = valid(r.Results)
+			}
 		}
 		if err := w.Write(line); err != nil {
 			return err

@@ -229,6 +229,37 @@ func TestKeptAndDroppedColumns(t *testing.T) {
 	}
 }
 
+func TestTheResultsFolderIsAColumnWhereThereAreSeveral(t *testing.T) {
+	t.Parallel()
+	row := func(results string) table.Row {
+		return table.Row{Experiment: "exp_0", Dir: results + "/exp_0", Results: results, Status: outcome.OK, Cells: []table.Cell{
+			{Name: "experiment", Text: "exp_0"}, {Name: "results", Kind: table.Setting, Text: "mine"}, {Name: "framework_config", Kind: table.Setting, Text: "none"},
+		}}
+	}
+	for name, tc := range map[string]struct {
+		rows []table.Row
+		want string // of the column in each row
+	}{
+		"two folders": {[]table.Row{row("monday"), row("tuesday")}, "monday tuesday"},
+		"one folder, whose setting of that name is left alone": {[]table.Row{row("monday"), row("monday")}, "mine mine"},
+	} {
+		g := table.Table{Rows: tc.rows}
+		for file, data := range map[string][]byte{
+			"raw":        text(t, func(w io.Writer) error { return RawSummary(w, g) }),
+			"benchmarks": text(t, func(w io.Writer) error { return Benchmarks(w, g, Options{Keep: []string{"results"}}) }),
+		} {
+			cells := readCSV(t, data)
+			at := slices.Index(cells[0], "results")
+			if at < 0 || slices.Contains(cells[0][at+1:], "results") {
+				t.Fatalf("%s, %s: columns %q", name, file, cells[0])
+			}
+			if got := cells[1][at] + " " + cells[2][at]; got != tc.want {
+				t.Errorf("%s, %s: %q, want %q", name, file, got, tc.want)
+			}
+		}
+	}
+}
+
 func TestNumbersForTheEye(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ got, want string }{
