@@ -168,7 +168,7 @@ func TestADeviceWithoutACounterHasTheSumOfItsProcesses(t *testing.T) {
 func TestALostDeviceCostsItsOwnReadingsOnly(t *testing.T) {
 	t.Parallel()
 	c := config(t, "FAKE_DEVICES=2", "FAKE_LOST_AT=10")
-	_, end := watch(t, c, 200*time.Millisecond)
+	end := watchUntil(t, c, func(s device.Summary) bool { return len(s.Devices) == 2 && s.Devices[1].Unreadable > 0 })
 	ok, lost := end.Devices[0], end.Devices[1]
 	if lost.Samples != 9-1 || lost.Unreadable == 0 { // one call chose the counter
 		t.Errorf("device 1: %d readings and %d gaps, want 8 and some", lost.Samples, lost.Unreadable)

@@ -86,6 +86,21 @@ func watch(t testing.TB, c Config, d time.Duration) (ready, end device.Summary) 
 	return ready, l.Stop(5 * time.Second)
 }
 
+// watchUntil runs a logger until it has seen what is wanted, however slow the machine is.
+func watchUntil(t testing.TB, c Config, wanted func(device.Summary) bool) (end device.Summary) {
+	t.Helper()
+	l, err := StartLogger(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); !wanted(l.Latest()); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it was not seen within 30 s: %+v", l.Latest())
+		}
+	}
+	return l.Stop(5 * time.Second)
+}
+
 // read returns the readings of the log that the child wrote, and what the log says
 // beside them.
 func read(t testing.TB, c Config) ([]device.Reading, device.LogNotes) {
