@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -26,15 +25,9 @@ type ProcessSpan struct {
 // and gap, of which those of one time and device are one list. Spans are in order of the
 // device and the pid. What is no such row, or has no line end, is passed by.
 func Processes(r io.Reader) ([]ProcessSpan, error) {
-	in := bufio.NewReader(r)
 	var log processLog
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return log.done(), notEOF(err)
-		}
-		log.line(strings.TrimSpace(line))
-	}
+	err := eachLine(r, func(line []byte) { log.line(strings.TrimSpace(string(line))) })
+	return log.done(), err
 }
 
 // processLog gathers spans list by list.

@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,8 +30,8 @@ const hostSlack = 1.10
 func Host(r io.Reader, maxRSSOneProcess metric.Value) HostFigures {
 	log, err := readHost(r)
 	f := HostFigures{
-		PeakPSS: peakOrGap(log.pss, log.samples, "PSS"),
-		PeakRSS: peakOrGap(log.rss, log.samples, "RSS"),
+		PeakPSS: log.peakOrGap(log.pss, "PSS"),
+		PeakRSS: log.peakOrGap(log.rss, "RSS"),
 		Samples: log.samples,
 	}
 	if err != nil {
@@ -81,6 +79,7 @@ type hostLog struct {
 	rss, pss   highest
 	rssWithPSS highest // RSS of the samples that read PSS too
 	samples    int
+	unread     int // lines that are neither a header nor a sample
 }
 
 func (l *hostLog) add(rssCell, pssCell string) {
@@ -101,47 +100,39 @@ func bytesIn(cell string) (float64, bool) {
 	return float64(v), err == nil && v >= 0
 }
 
-func peakOrGap(h highest, samples int, what string) metric.Value {
+func (l hostLog) peakOrGap(h highest, what string) metric.Value {
 	switch {
 	case h.n > 0 && h.value > 0:
 		return metric.Of(h.value)
 	case h.n > 0: // a process without memory is one that has ended and was not waited for yet
 		return metric.Missing(fmt.Sprintf("%s was read of processes only that had ended already", what))
-	case samples == 0:
+	case l.samples == 0 && l.unread > 0:
+		return metric.Missing(fmt.Sprintf("none of the %d lines of the host's log is a sample", l.unread))
+	case l.samples == 0:
 		return metric.Missing("the host's memory was never sampled")
 	}
-	return metric.Missing(fmt.Sprintf("%s could be read in none of %d samples", what, samples))
+	return metric.Missing(fmt.Sprintf("%s could be read in none of %d samples", what, l.samples))
 }
 
 // readHost reads the columns rss_bytes and pss_bytes, wherever they stand. What stands
 // behind the last line end may be half a row and is no data.
 func readHost(r io.Reader) (log hostLog, err error) {
-	in := bufio.NewReader(r)
 	rssAt, pssAt, cells := -1, -1, 0
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return log, notEOF(err)
-		}
-		row := strings.Split(strings.TrimSpace(line), ",")
+	err = eachLine(r, func(line []byte) {
+		row := strings.Split(strings.TrimSpace(string(line)), ",")
 		if at := slices.Index(row, "rss_bytes"); at >= 0 {
 			rssAt, pssAt, cells = at, slices.Index(row, "pss_bytes"), len(row)
-			continue
+			return
 		}
 		if cells == 0 || len(row) != cells {
-			continue
+			log.unread++
+			return
 		}
 		pss := ""
 		if pssAt >= 0 {
 			pss = row[pssAt]
 		}
 		log.add(row[rssAt], pss)
-	}
-}
-
-func notEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	})
+	return log, err
 }
