@@ -143,6 +143,9 @@ func writeColumns(out *strings.Builder, columns []column, rows, width int) {
 	}
 }
 
+// somebodys is the growth of a device, in bytes, from which on a reader asks who held it.
+const somebodys = float64(16 * unit.MiB)
+
 // writeMeasuredNotes writes what a reader should know: all of it, since there is no other
 // place to look it up.
 func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
@@ -159,8 +162,11 @@ func writeMeasuredNotes(out *strings.Builder, row table.Row, width int) {
 	}
 	notes = append(notes, slices.Concat(row.Notes, row.Remarks)...)
 	for _, l := range row.Ledger {
-		if tells(l) {
+		switch {
+		case tells(l):
 			notes = append(notes, ledgerNotes(l)...)
+		case l.Growth.Known() && l.Growth.Number >= somebodys && l.Foreign.Gap != "":
+			notes = append(notes, deviceOf(l)+": who held what it grew by is not known: "+l.Foreign.Gap)
 		}
 	}
 	kept := saidOnce(notes)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tunebench/internal/memory"
+	"tunebench/internal/metric"
 	"tunebench/internal/outcome"
 	"tunebench/internal/table"
 )
@@ -56,5 +58,28 @@ func TestAnExceptionIsSaidOnceInAMeasurement(t *testing.T) {
 				t.Errorf("said %d times, want %d:\n%s", got, tc.want, out.String())
 			}
 		})
+	}
+}
+
+func TestGrowthOfWhichNobodyIsToldIsSaidToBeSo(t *testing.T) {
+	t.Parallel()
+	const gap = "the driver lists no process on the device"
+	for name, tc := range map[string]struct {
+		growth, foreign metric.Value
+		want            bool
+	}{
+		"it grew by much":     {mebi(500), metric.Missing(gap), true},
+		"it hardly grew":      {mebi(9), metric.Missing(gap), false},
+		"its growth is a gap": {metric.Missing("lost"), metric.Missing(gap), false},
+		"others are known":    {mebi(500), mebi(0), false},
+	} {
+		var out strings.Builder
+		row := table.Row{Ledger: []memory.Ledger{{Index: 0, Growth: tc.growth, Foreign: tc.foreign}}}
+		if err := Measured(&out, row, 80); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "who held what it grew by is not known"); got != tc.want {
+			t.Errorf("%s: said %v, want %v:\n%s", name, got, tc.want, out.String())
+		}
 	}
 }
