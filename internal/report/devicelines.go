@@ -30,10 +30,10 @@ func whoLines(all []shown) []string {
 		}
 	}
 	if len(free) > 0 {
-		lines = append(lines, "nobody is listed on "+devicesText(free, all))
+		lines = append(lines, "nobody is listed on "+anyOf(devicesText(free, all)))
 	}
 	if len(hidden) > 0 {
-		lines = append(lines, fmt.Sprintf("nobody is listed on %s, but memory is in use: processes outside a container are not shown in it", devicesText(hidden, all)))
+		lines = append(lines, fmt.Sprintf("nobody is listed on %s, but memory is in use: processes outside a container are not shown in it", anyOf(devicesText(hidden, all))))
 	}
 	return lines
 }
@@ -127,6 +127,11 @@ func answerLines(all []shown) []string {
 		return nil
 	}
 	return []string{"answers here: " + strings.Join(names, ", ") + " (their values: --json)"}
+}
+
+// anyOf turns every device into any, behind nobody.
+func anyOf(devices string) string {
+	return strings.Replace(devices, "every device", "any device", 1)
 }
 
 // devicesText names devices: every device, device 0, devices 0, 0/1.

@@ -54,3 +54,13 @@ func TestWhoUsedTheDevicesIsSaid(t *testing.T) {
 		})
 	}
 }
+
+func TestOfASamplerThatEndedEarlyNothingIsProved(t *testing.T) {
+	t.Parallel()
+	d := device.Watched{Samples: 100, Baseline: device.Moment{Used: mebi(3)}, Peak: device.Moment{Used: mebi(3)}}
+	for exit, want := range map[string]bool{"": true, "it was ended by SIGKILL": false, "the call does not return": false} {
+		if got := untouched(&device.Summary{Devices: []device.Watched{d}, Exit: exit}, []int{41}); got != want {
+			t.Errorf("exit %q: untouched %v, want %v", exit, got, want)
+		}
+	}
+}

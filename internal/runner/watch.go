@@ -146,8 +146,8 @@ func (w *deviceWatch) stop(family []int) *record.Watch {
 // untouched reports that nobody of the family used a device: none of them was seen on one,
 // and no device grew by as much as the smallest user takes.
 func untouched(s *device.Summary, family []int) bool {
-	if s == nil || len(family) == 0 || len(s.Devices) == 0 {
-		return false
+	if s == nil || s.Exit != "" || len(family) == 0 || len(s.Devices) == 0 {
+		return false // of a sampler that ended early nobody knows who came after it
 	}
 	for _, d := range s.Devices {
 		ours := func(p device.ProcessUse) bool { return slices.Contains(family, p.PID) }
