@@ -71,6 +71,7 @@ func run(ctx context.Context, e experiment.Experiment, c command, at place, devi
 	hosts, err := sampler.StartHost(context.WithoutCancel(ctx), sampler.HostOptions{
 		Source:   host.Source{Root: process.PID(), Token: c.token},
 		Interval: notes.Interval, File: filepath.Join(e.Dir, HostLog), OnSample: m.hostSample,
+		Limit: float64(e.Limits.HostMemory),
 	})
 	if err != nil {
 		notes.Notes = append(notes.Notes, err.Error())

@@ -53,6 +53,7 @@ type HostOptions struct {
 	Source   HostSource
 	Interval time.Duration    // between two samples; 0: a second
 	File     string           // the log; an earlier one is replaced
+	Limit    float64          // bytes of RSS: the first sample above it reads PSS whatever that costs; 0: none
 	OnSample func(HostSample) // called after each sample from the sampler's goroutine; may be nil; must not block and must not call Stop
 }
 
@@ -78,6 +79,7 @@ type Host struct {
 	pssNext time.Time // not before this is PSS read
 	pssSoon time.Time // nor, where the tree has grown, before this
 	pssRSS  float64   // RSS when PSS was last read at its largest
+	passed  bool      // the limit was passed, and PSS read for it
 }
 
 // StartHost makes the log and begins to sample, the first time at once. It ends with
@@ -118,6 +120,10 @@ func (h *Host) sample(ctx context.Context) {
 	began := time.Now()
 	withPSS := !began.Before(h.pssNext) || h.grown() && !began.Before(h.pssSoon)
 	reading, err := h.opts.Source.Read(ctx, withPSS)
+	if err == nil && !withPSS && h.passes(reading.RSS) {
+		withPSS = true
+		reading, err = h.opts.Source.Read(ctx, true)
+	}
 	if withPSS {
 		h.budget(began, reading.RSS)
 	}
@@ -149,6 +155,16 @@ func (h *Host) budget(began time.Time, rss metric.Value) {
 // grown reports whether the tree has grown since PSS was read at its largest.
 func (h *Host) grown() bool {
 	return h.latest.RSS.Known() && h.latest.RSS.Number > pssGrowth*h.pssRSS
+}
+
+// passes reports whether this is the first reading above the limit: what is judged by PSS
+// must know it then.
+func (h *Host) passes(rss metric.Value) bool {
+	if h.passed || h.opts.Limit <= 0 || !rss.Known() || rss.Number <= h.opts.Limit {
+		return false
+	}
+	h.passed = true
+	return true
 }
 
 func (h *Host) failed(err error) {

@@ -287,3 +287,42 @@ func TestAReadingThatOurOwnEndCutsShortIsNoFailure(t *testing.T) {
 		})
 	}
 }
+
+// TestTheFirstSampleAboveTheLimitReadsPSS lets PSS be so dear that it is not read again in
+// the time of the test, but where the limit asks for it.
+func TestTheFirstSampleAboveTheLimitReadsPSS(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		limit float64
+		want  []float64 // RSS of the samples with PSS
+	}{
+		"it is passed":       {650, []float64{100, 800}}, // read twice: without PSS it was 700
+		"it is never passed": {1e9, []float64{100}},
+		"there is none":      {0, []float64{100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got []float64
+				each := func(s HostSample) {
+					if s.PSS.Known() {
+						got = append(got, s.RSS.Number)
+					}
+				}
+				src := &fakeSource{pssCost: time.Second, began: time.Now()}
+				h, err := StartHost(t.Context(), HostOptions{Source: src, Interval: time.Second, Limit: tc.limit,
+					File: filepath.Join(t.TempDir(), HostFile), OnSample: each})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(12 * time.Second)
+				if _, err := h.Stop(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
+}
