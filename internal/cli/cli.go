@@ -93,9 +93,11 @@ func Main(ctx context.Context, s System) int {
 
 func newRoot(s System) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "tunebench",
-		Short:         "Measure what fine-tuning a language model costs",
-		Long:          "tunebench runs a matrix of fine-tuning experiments as real training processes and measures\nGPU memory, host memory, tokens per second and loss, and whether each one fits.",
+		Use:   "tunebench",
+		Short: "Measure what fine-tuning a language model costs",
+		Long: "tunebench runs a matrix of fine-tuning experiments as real training processes\n" +
+			"and measures GPU memory, host memory, tokens per second and loss, and whether\n" +
+			"each one fits.",
 		Example:       "  tunebench demo\n  tunebench plan scenarios.yaml --batch-sizes 4,8\n  tunebench run scenarios.yaml --num-gpus 1,2 --batch-sizes 4,8 -o results\n  tunebench report results",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -105,6 +107,8 @@ func newRoot(s System) *cobra.Command {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	root.SetFlagErrorFunc(flagError)
+	// Descriptions of flags are wrapped, so that they can be read in a terminal of 80 columns.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", fmt.Sprintf("Flags.FlagUsagesWrapped %d ", plainWidth)))
 	root.AddCommand(
 		newRun(s), newPlan(s), newExec(s), newReplay(s), newReport(s), newWeb(s), newMeasure(s), newDevices(s), newDemo(s), newVersion(s),
 		newGuard(s), newSampler(s), newBuiltin(s),

@@ -27,8 +27,9 @@ func newDemo(s System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a small matrix with the built-in trainer, on any machine",
-		Long: "Train a small language model in five experiments: two methods at two batch sizes, and one that\n" +
-			"must run out of its memory limit. It needs nothing but this program, and takes under half a minute.",
+		Long: "Train a small language model in five experiments: two methods at two batch\n" +
+			"sizes, and one that must run out of its memory limit. It needs nothing but this\n" +
+			"program, and takes under half a minute.",
 		Example: "  tunebench demo\n  tunebench demo -o demo_outputs",
 		Args:    exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -19,7 +19,7 @@ func newDevices(s System) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "devices",
-		Short:   "Say what devices this machine has, who is on them, and what can be measured",
+		Short:   "Say what this machine has and what can be measured here",
 		Example: "  tunebench devices\n  tunebench devices --json",
 		Args:    exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

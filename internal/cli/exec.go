@@ -18,9 +18,10 @@ import (
 func newExec(s System) *cobra.Command {
 	var asJSON, overwrite bool
 	cmd := &cobra.Command{
-		Use:     "exec DIR",
-		Short:   "Run the one experiment that DIR/experiment.json describes",
-		Long:    "Run the experiment of a folder with its samplers and write DIR/results.json. A cluster's job\nruns this; run does the same for each experiment of a plan.",
+		Use:   "exec DIR",
+		Short: "Run the one experiment that DIR/experiment.json describes",
+		Long: "Run the experiment of a folder with its samplers and write DIR/results.json. A\n" +
+			"cluster's job runs this; run does the same for each experiment of a plan.",
 		Example: "  tunebench exec results/exp_3",
 		Args:    exactly(1, "one experiment's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +78,7 @@ func newReplay(s System) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "replay DIR",
-		Short:   "Run a recorded experiment again, samplers included, into a new folder",
+		Short:   "Run a recorded experiment again, into a new folder",
 		Example: "  tunebench replay results/exp_3\n  tunebench replay results/exp_3 -o again",
 		Args:    exactly(1, "one experiment's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,11 +37,12 @@ func newMeasure(s System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "measure [flags] -- COMMAND...",
 		Short: "Run any command and say what memory it took",
-		Long: "Run a command with the samplers, the probe and the ledger of run around it, like time -v for GPUs.\n" +
-			"Its standard input, output and error output are untouched; the figures follow on standard error after\n" +
-			"its end. The exit code is the command's own, 125 where tunebench failed, 126 where the command is not\n" +
-			"executable, 127 where it is not found, 128+n where signal n ended it.",
-		Example: "  tunebench measure -- python train.py --batch 8\n  tunebench measure -o measured --interval 10ms -- torchrun --nproc_per_node 2 train.py",
+		Long: "Run a command with the samplers, the probe and the ledger of run around it, like\n" +
+			"time -v for GPUs. Its standard input, output and error output are untouched; the\n" +
+			"figures follow on standard error after its end. The exit code is the command's\n" +
+			"own, 125 where tunebench failed, 126 where the command is not executable, 127\n" +
+			"where it is not found, 128+n where signal n ended it.",
+		Example: "  tunebench measure -- python train.py --batch 8\n  tunebench measure -o measured --interval 10ms -- torchrun train.py",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return &exitError{code: exitMeasureFailed, err: errors.New("measure wants a command, such as tunebench measure -- python train.py")}

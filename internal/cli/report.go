@@ -33,14 +33,15 @@ func newReport(s System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Gather results into tables, a page for a browser and pictures",
-		Long: "Gather the experiments of one or many results folders, finished or not, whole or damaged, and\n" +
-			"write raw_summary.csv, benchmarks.csv, report.md and report.html. The table is printed too.\n" +
-			"Where files are named with --csv, --raw, --md or --html, only these are written; - is standard\n" +
-			"output, in place of the table. --where, --sort, --keep and --drop shape all but raw_summary.csv,\n" +
-			"which always has everything.",
+		Long: "Gather the experiments of one or many results folders, finished or not, whole or\n" +
+			"damaged, and write raw_summary.csv, benchmarks.csv, report.md and report.html.\n" +
+			"The table is printed too. Where files are named with --csv, --raw, --md or\n" +
+			"--html, only these are written; - is standard output, in place of the table.\n" +
+			"--where, --sort, --keep and --drop shape all but raw_summary.csv, which always\n" +
+			"has everything.",
 		Example: "  tunebench report results\n" +
 			"  tunebench report monday tuesday -o both --sort memory\n" +
-			"  tunebench report results --where peft_method=lora --where 'model=*Mistral*' --keep learning_rate\n" +
+			"  tunebench report results --where method=lora --where 'model=*Llama*' --keep r\n" +
 			"  tunebench report results --md - --unit MiB | gh pr comment --body-file -\n" +
 			"  tunebench report results --plots plots",
 		Args: func(_ *cobra.Command, args []string) error {

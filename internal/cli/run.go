@@ -25,12 +25,13 @@ func newRun(s System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIOS.yaml",
 		Short: "Run the experiments of a scenario file",
-		Long: "Run every experiment that plan shows, each as a real training process, one after the other.\n" +
-			"The results are in --out after each experiment. The first Ctrl-C ends the current experiment\n" +
-			"gracefully, the second at once; --resume goes on from there.",
+		Long: "Run every experiment that plan shows, each as a real training process, one after\n" +
+			"the other. The results are in --out after each experiment. The first Ctrl-C ends\n" +
+			"the current experiment gracefully, the second at once; --resume goes on from\n" +
+			"there.",
 		Example: "  tunebench run scenarios.yaml --num-gpus 1,2 --batch-sizes 4,8 -o results\n" +
 			"  tunebench run scenarios.yaml -o results --resume\n" +
-			"  tunebench run scenarios/h200.yaml --trainer hf --python .venv/bin/python --batch-sizes 4,8",
+			"  tunebench run scenarios/h200.yaml --python .venv/bin/python --batch-sizes 4,8",
 		Args: exactly(1, "one scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := findSMI(s)

@@ -22,8 +22,9 @@ func newWeb(s System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "web DIR...",
 		Short: "Serve the report as a live page on 127.0.0.1",
-		Long: "Serve the report of one or many results folders as a page that follows them while a matrix runs.\n" +
-			"Only this machine can reach it. From another one: ssh -L 8080:127.0.0.1:PORT HOST. Ctrl-C ends it.",
+		Long: "Serve the report of one or many results folders as a page that follows them\n" +
+			"while a matrix runs. Only this machine can reach it. From another one: ssh -L\n" +
+			"8080:127.0.0.1:PORT HOST. Ctrl-C ends it.",
 		Example: "  tunebench web results\n  tunebench web monday tuesday --port 8080 --unit GB",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
