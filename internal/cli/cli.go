@@ -98,7 +98,7 @@ func newRoot(s System) *cobra.Command {
 		Long: "tunebench runs a matrix of fine-tuning experiments as real training processes\n" +
 			"and measures GPU memory, host memory, tokens per second and loss, and whether\n" +
 			"each one fits.",
-		Example:       "  tunebench demo\n  tunebench plan scenarios.yaml --batch-sizes 4,8\n  tunebench run scenarios.yaml --num-gpus 1,2 --batch-sizes 4,8 -o results\n  tunebench report results",
+		Example:       "  tunebench demo\n  tunebench plan scenarios.yaml --batch-sizes 4,8\n  tunebench run scenarios.yaml --num-gpus 1,2 --batch-sizes 4,8 -o results\n  tunebench report results\n  tunebench measure -- python train.py",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,

@@ -169,7 +169,7 @@ func (f *reportFlags) choose(t table.Table) (table.Table, error) {
 		return chosen, withSuggestion("--where or --sort", err)
 	}
 	if len(chosen.Rows) == 0 && len(t.Rows) > 0 {
-		return chosen, fmt.Errorf("--where: none of the %d experiments has these values", len(t.Rows))
+		return chosen, fmt.Errorf("--where: no experiment has these values (there are: %s)", view.Summary(t))
 	}
 	for _, columns := range []struct {
 		flag     string

@@ -36,6 +36,9 @@ func (p *Plain) Event(e Event) {
 func Line(e Event) string {
 	switch e.Kind {
 	case RunStarted:
+		if e.Total == 1 {
+			return "1 experiment"
+		}
 		return fmt.Sprintf("%d experiments", e.Total)
 	case Skipped:
 		return fmt.Sprintf("%s %s: %s, already done", e.position(), e.title(), Word(e.Status))
